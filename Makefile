@@ -1,9 +1,9 @@
-# What contributors run. `make help` lists the targets; everything lands in .venv, target and build.
+# Commands for contributors. `make help` lists the targets; all output goes to .venv, target and build.
 
 PYTHON ?= python3
 FUZZ_SECONDS ?= 60
 TAMIS_FUZZ_CASES ?= 10000
-# What public engines run in; a-tree is published for 3.13 and newer only.
+# The Python for public engines; a-tree is published for 3.13 and newer only.
 PEERS_PYTHON ?= $(PYTHON)
 PEERS := $(wildcard benchmarks/experiments/peers/*.toml)
 MILLIONS := $(wildcard benchmarks/experiments/*.toml)
@@ -11,7 +11,7 @@ MILLIONS := $(wildcard benchmarks/experiments/*.toml)
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO_FUZZ := $(or $(shell command -v cargo-fuzz),build/tools/bin/cargo-fuzz)
-# Directories are named too, so that a removed file is noticed.
+# Includes directories, so that a removed file triggers a build.
 RUST_SOURCES := $(shell find crates -type d -o -name '*.rs' -o -name Cargo.toml)
 
 export PYTHON
@@ -51,7 +51,7 @@ pipeline: require build $(VENV)/.extra-spark $(VENV)/.extra-connect ## the long 
 serve: require build $(VENV)/.extra-serve $(VENV)/.extra-client $(VENV)/.extra-dev ## the long tests of the server: kills, attacks, 10,000 connections
 	TAMIS_LONG=1 $(BIN)/pytest -q --durations 15 tests/serve
 
-console: require build $(VENV)/.extra-serve $(VENV)/.extra-client $(VENV)/.extra-console ## test the console in a real browser, headless; skipped where there is no Chromium
+console: require build $(VENV)/.extra-serve $(VENV)/.extra-client $(VENV)/.extra-console ## test the console in a headless browser; skipped if there is no Chromium
 	mkdir -p build/console
 	cd build/console && npm pack --silent axe-core@4 > /dev/null && tar xzf axe-core-4*.tgz package/axe.min.js
 	TAMIS_CONSOLE=$(CURDIR)/build/console $(BIN)/pytest -q -rs tests/serve/test_console.py
@@ -64,7 +64,7 @@ lint: require $(VENV)/.extra-dev
 	echo "-- format and lints"
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	# The engine without its features, and with each of them alone.
+	# The engine without features, and with each feature alone.
 	for features in "" arrow xml; do \
 		cargo rustc --locked --quiet -p tamis --lib --profile check --no-default-features --features "$$features" -- -D warnings || exit; \
 	done
@@ -85,7 +85,7 @@ docs: require build $(VENV)/.extra-docs ## build the site into build/site, and t
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict > build/mkdocs.log 2>&1 || { cat build/mkdocs.log; exit 1; }
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
-licenses: require $(VENV)/.extra-dev ## write the notices of everything that the wheel is built from
+licenses: require $(VENV)/.extra-dev ## write the license notices of the wheel's dependencies
 	$(BIN)/python scripts/licenses.py write
 
 format: require $(VENV)/.extra-dev ## format the sources, fix what lints can fix, copy docstrings from the stub
@@ -104,7 +104,7 @@ fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targ
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit; \
 	done
 
-bench: require build $(VENV)/.extra-lab $(VENV)/.extra-serve ## the papers' figures and the engine beside its references, scaled down
+bench: require build $(VENV)/.extra-lab $(VENV)/.extra-serve ## the papers' figures, and the engine against its references, scaled down
 	$(BIN)/tamis lab run all --scale small --records build/record
 	$(BIN)/tamis lab draw --scale small --records build/record --out build/lab/small
 	$(BIN)/tamis lab report build/lab/small/report.html --scale small --records build/record
@@ -132,7 +132,7 @@ bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything 
 	$(BIN)/python benchmarks/life.py
 	$(BIN)/python benchmarks/spark.py
 
-peers: require build $(VENV)/.extra-lab ## measure public engines beside ours, in an environment of their own
+peers: require build $(VENV)/.extra-lab ## compare public engines with ours, in a separate environment
 	$(PEERS_PYTHON) -m venv build/peers
 	$(BIN)/python scripts/extras.py cli arrow peers > build/peers/requirements.txt
 	build/peers/bin/python -m pip install --requirement build/peers/requirements.txt
@@ -152,7 +152,7 @@ require:
 
 build: $(VENV)/.native
 
-# Stamps live in the environment they describe: without it they are gone as well.
+# Stamps are inside the environment that they describe, so they are removed with it.
 
 $(VENV)/.native: $(RUST_SOURCES) Cargo.toml Cargo.lock pyproject.toml $(VENV)/.extra-dev $(VENV)/.extra-cli $(VENV)/.extra-lab
 	echo "-- building the native module"

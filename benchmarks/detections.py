@@ -1,10 +1,10 @@
-"""How long does an event take against detections over logs, from JSON bytes to ids?
+"""How long does matching a log event with detections take, from JSON bytes to ids?
 
-The workload *sigma-like* at 3,500 and 100,000 rules, and public Sigma rules with events where
-`SIGMA` names a folder that holds `rules/` and `events.jsonl` (one object per line with the key
-`event`). Text is folded to lower case within the time that is told. CPU time per event, the best of
-several passes; matches are compared with those of a scan first. Run by `make bench`. `make peers`
-also runs rsigma on the public rules (`RSIGMA` names its program), and says where it finds others.
+Measures the workload *sigma-like* with 3,500 and 100,000 rules. If `SIGMA` names a folder with
+`rules/` and `events.jsonl` (one object per line with the key `event`), also measures public Sigma
+rules. The time includes folding text to lower case. Reports CPU time per event, the best of several
+passes; matches are compared with those of a scan first. Run by `make bench`. `make peers` also runs
+rsigma on the public rules (`RSIGMA` names its program) and reports where its matches differ.
 """
 
 import gc
@@ -44,13 +44,13 @@ def best(run: Callable[[], object], passes: int = PASSES) -> float:
 
 
 def measure(name: str, items: Items, events: list[bytes], like: list[bytes]) -> float:
-    """Print what building and matching take; returns the microseconds per event."""
+    """Print the times of building and matching; returns the microseconds per event."""
     begun, wall = time.process_time(), time.perf_counter()
     index = tamis.Index(missing="false")
     index.add_many(items)
     index.settle()
     built, waited = time.process_time() - begun, time.perf_counter() - wall
-    # An index looks at events for a while, and then compiles anew.
+    # An index observes events for a while, and then compiles again.
     for number in range(LEARNED):
         index.match(like[number % len(like)])
     index.match(like[0])
@@ -66,7 +66,7 @@ def measure(name: str, items: Items, events: list[bytes], like: list[bytes]) -> 
         return sum(len(index.match(event)) for event in events)
 
     matches = run() / len(events)
-    # It may compile anew more than once; that is CPU time of the process, but not of matching.
+    # It may compile again more than once, which is CPU time of the process, but not of matching.
     for _ in range(WARMING):
         run()
         index.settle()
@@ -85,7 +85,7 @@ def measure(name: str, items: Items, events: list[bytes], like: list[bytes]) -> 
 
 
 def sigma_like(size: int) -> float:
-    """The workload of that many rules."""
+    """Measure the workload with this number of rules."""
     workload = Workload("sigma-like", size=size)
     batch = pa.record_batch(workload.expressions(0, size))
     items: Items = list(zip(batch[0].to_pylist(), batch[1].to_pylist(), strict=True))
@@ -98,7 +98,7 @@ def sigma_like(size: int) -> float:
 
 
 def public(folder: Path) -> None:
-    """Public rules and events."""
+    """Measure public rules and events."""
     read = rules.sigma.read(str(folder / "rules"))
     items: Items = [(each.id, str(each.expression)) for each in read.subscriptions]
     lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
@@ -109,7 +109,7 @@ def public(folder: Path) -> None:
 
 
 def beside_rsigma(program: str, folder: Path, items: Items, events: list[bytes]) -> None:
-    """What rsigma takes for the same rules and events, and how often it finds other rules."""
+    """Measure rsigma on the same rules and events, and count the matches that differ."""
     index = tamis.Index(missing="false")
     index.add_many(items)
     ours = [set(map(str, index.match(event))) for event in events]

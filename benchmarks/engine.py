@@ -1,6 +1,6 @@
-"""What does the index cost through Python, on disk, in batches, and while it changes?
+"""How fast is the index through Python, on disk, in batches, and while it changes?
 
-The workload *conjunctive*, whose counts of matches must equal those of a scan before any time is
+Uses the workload *conjunctive*. Match counts must equal those of a scan before any time is
 reported. Run by `make bench-full`; `TAMIS_BENCH_LARGE` is the size of the large
 index, `TAMIS_BENCH_EVENTS` the number of events in the long run of batches.
 """
@@ -62,7 +62,7 @@ def texts(workload: Workload, start: int, count: int) -> list[str]:
 
 
 def build(items: Any, workload: Workload, learn: bool = True) -> tamis.Index:
-    """An index that has seen what events are like."""
+    """An index that has observed typical events."""
     index = tamis.Index(missing=workload.missing)
     index.add_many(items)
     if learn:
@@ -74,7 +74,7 @@ def build(items: Any, workload: Workload, learn: bool = True) -> tamis.Index:
 
 
 def check(index: tamis.Index, items: Items, workload: Workload, sample: int = SAMPLE) -> None:
-    """Fail where the index counts otherwise than a scan, on a sample of events."""
+    """Fail if the index finds other matches than a scan, on a sample of events."""
     scan = tamis.Index(matcher="scan", missing=workload.missing)
     scan.add_many(items)
     for text in texts(workload, 0, sample):
@@ -93,8 +93,8 @@ def single_events(workload: Workload, index: tamis.Index) -> float:
     """One event at a time; returns the seconds per event as JSON."""
     lines = [text.encode() for text in texts(workload, 0, EVENTS)]
     dicts = [json.loads(line) for line in lines]
-    # The same events through an index that mentions every attribute and matches nothing: what it
-    # costs to come and go, and to decode.
+    # The same events with an index that mentions every attribute and matches nothing, to measure
+    # the cost of the call and of decoding.
     names = sorted({name for event in dicts for name in event})
     empty = build([(0, " and ".join(f'"{name}" = -1' for name in names))], workload, learn=False)
     seconds = {}
@@ -114,7 +114,7 @@ def single_events(workload: Workload, index: tamis.Index) -> float:
 
 
 def lists(workload: Workload, index: tamis.Index) -> None:
-    """Many events at once, as a list of dicts, beside a loop over `match`."""
+    """Many events at once, as a list of dicts, compared with a loop over `match`."""
     dicts = [json.loads(text) for text in texts(workload, 0, EVENTS)]
 
     def loop() -> None:
@@ -122,7 +122,7 @@ def lists(workload: Workload, index: tamis.Index) -> None:
             index.match(event)
 
     if index.match_batch(dicts) != [index.match(event) for event in dicts]:
-        raise SystemExit("a list of events is answered otherwise than its events")
+        raise SystemExit("a list of events has other matches than its events")
     alone, together = best(loop) / EVENTS, best(lambda: index.match_batch(dicts)) / EVENTS
     report(
         f"match_batch, a list of dicts, {len(index):,} subscriptions",
@@ -141,7 +141,7 @@ def batches(workload: Workload, index: tamis.Index, alone: float) -> None:
         pa.table(found).num_rows != wanted
         or pa.table(index.match_batch(wide.slice(0, SAMPLE))).num_rows != wanted
     ):
-        raise SystemExit("a batch counts otherwise than its events")
+        raise SystemExit("a batch has other match counts than its events")
     one = best(lambda: index.match_batch(table, column="event", threads=1), 3) / BATCH
     two = best(lambda: index.match_batch(table, column="event", threads=2), 3) / BATCH
     flat = best(lambda: index.match_batch(wide, threads=1), 3) / BATCH
@@ -157,7 +157,7 @@ def batches(workload: Workload, index: tamis.Index, alone: float) -> None:
 
 
 def many_events(workload: Workload, index: tamis.Index, alone: float) -> None:
-    """A long stream of events, a batch at a time, so that its matches need not be kept."""
+    """Many events, one batch at a time, so that the matches need not be kept."""
     seconds, events, found = 0.0, 0, 0
     for start in range(0, MANY, BATCH):
         batch = pa.record_batch(workload.events(start, min(BATCH, MANY - start)))
@@ -166,7 +166,9 @@ def many_events(workload: Workload, index: tamis.Index, alone: float) -> None:
         seconds += time.perf_counter() - begun
         sample = pc.sum(pc.less(matches["event"], SAMPLE)).as_py()
         if sample != sum(len(index.match(line)) for line in batch[1][:SAMPLE].to_pylist()):
-            raise SystemExit(f"the batch from event {start} on counts otherwise than its events")
+            raise SystemExit(
+                f"the batch from event {start} on has other match counts than its events"
+            )
         events += batch.num_rows
         found += matches.num_rows
     report(
@@ -208,7 +210,7 @@ def names_orders_ids(workload: Workload, items: Items) -> None:
         found[name] = pa.table(index.match_batch(table, column="event")).num_rows
         times[name] = best(lambda: index.match_batch(table, column="event", threads=1)) / EVENTS  # noqa: B023
     if len(set(found.values())) > 1:
-        raise SystemExit(f"the variants count otherwise: {found}")
+        raise SystemExit(f"the variants have different match counts: {found}")
     least = min(times.values())
     for name, seconds in times.items():
         report(
@@ -232,11 +234,11 @@ def on_disk(index: tamis.Index, line: str) -> None:
                 f"{opened * 1e3:.1f} ms, first match {first * 1e3:.2f} ms",
             )
             if fresh.match(line) != index.match(line):
-                raise SystemExit("what was saved answers otherwise")
+                raise SystemExit("the saved index has other matches")
 
 
 def changes(index: tamis.Index, workload: Workload, present: int) -> None:
-    """Single inserts into a large index, and matching while a writer is at work."""
+    """Single inserts into a large index, and matching during writes."""
     extra = subscriptions(workload, present + 3_000)[present:]
     times = []
     for number, text in extra:

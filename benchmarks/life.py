@@ -1,11 +1,11 @@
-"""How much faster are `first` and a selective `where` than `match`, when thousands match?
+"""How much faster than `match` are `first` and a selective `where`, if thousands match?
 
     python benchmarks/life.py [SUBSCRIPTIONS]
 
 `first` is compared with `match`. `where`, which selects one tenant of a hundred, is compared with
-filtering the result of `match` by a set of ids that was made beforehand, which is the least that
-filtering can cost. Answers are compared before anything is timed. Times are CPU time of this
-process, the best of five rounds.
+filtering the result of `match` by a prepared set of ids, which is the cheapest way to filter.
+Results are compared before anything is timed. Times are CPU times of this process, the best of
+five rounds.
 """
 
 import random
@@ -50,7 +50,7 @@ def events() -> list[dict[str, Any]]:
 
 
 def best(work: Callable[[dict[str, Any]], Any], asked: Sequence[dict[str, Any]]) -> float:
-    """The microseconds of CPU that an event takes."""
+    """The CPU microseconds per event."""
     rounds = list[float]()
     for _ in range(ROUNDS):
         started = time.process_time()
@@ -83,7 +83,7 @@ def main(count: int) -> None:
         ranked = sorted(matches, key=lambda id: -rules[id]["priority"])
         assert index.first(event, 10) == ranked[:10]
         assert index.match(event, where=where) == filtered(event)
-    for _ in range(10):  # until the selected subscriptions are compiled apart
+    for _ in range(10):  # until the selected subscriptions are compiled separately
         for event in asked:
             index.match(event, where=where)
     whole = best(index.match, asked)

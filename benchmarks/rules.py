@@ -1,7 +1,7 @@
-"""How many rules does each importer read in a second?
+"""How many rules per second does each importer read?
 
-Rules of our own, made from a seed; CPU time, the best of several runs. For Sigma, the parsing of
-pySigma is reported apart: the importer does what follows it. Run by `make bench-full`.
+Uses generated rules. Reports CPU time, the best of several runs. For Sigma, the parsing by pySigma
+is reported separately from the importer. Run by `make bench-full`.
 """
 
 import json
@@ -91,7 +91,7 @@ def main() -> None:
         "sql (sqlglot included)": best(lambda: rules.sql.read(clauses)) / COUNT,
     }
     parsed = [rule for text in detections for rule in SigmaCollection.from_yaml(text).rules]
-    for rule in parsed:  # pySigma parses conditions when they are first asked for
+    for rule in parsed:  # pySigma parses conditions lazily
         assert [item.parsed for item in rule.detection.parsed_condition]
     seconds["sigma (after pySigma)"] = best(lambda: list(map(rules.sigma.convert, parsed))) / len(
         parsed

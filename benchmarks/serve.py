@@ -1,9 +1,9 @@
 """How much of a server's time goes into matching?
 
-`POST /match` beside a handler of the same server that reads the same body and returns a constant of
-the same size, at 1, 16 and 256 connections; a stream of lines beside `match_batch` and writing its
-JSON to a pipe; requests while an index is swapped. Both sides of each comparison are measured in
-turns in one run, and the best of several rounds counts.
+Compares `POST /match` with a handler of the same server that reads the same body and returns a
+constant of the same size, at 1, 16 and 256 connections. Compares a stream of lines with
+`match_batch` and writing its JSON to a pipe. Measures requests while an index is swapped. Both
+sides of each comparison take turns in one run, and the best of several rounds counts.
 
 Needs `wrk`. Run as `python benchmarks/serve.py [--subscriptions N] [--seconds S] [--swap N]`.
 """
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def build(folder: Path, size: int) -> list[bytes]:
-    """Save an index of published shape; returns events for it."""
+    """Save an index of a published workload; returns events for it."""
     workload = Workload("conjunctive", size=size)
     index = Index()
     index.add_many(list(enumerate(workload.expression_texts(0, size))))
@@ -67,7 +67,7 @@ def build(folder: Path, size: int) -> list[bytes]:
 
 
 def serve(folder: Path) -> None:
-    """Serve, with one path more: `POST /constant`, which returns what `size` says."""
+    """Serve, with one more path: `POST /constant`, which returns `x-size` bytes."""
     real = routes.routes
     constants: dict[int, bytes] = {}
 
@@ -85,7 +85,7 @@ def serve(folder: Path) -> None:
 
 
 class Served:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     def __init__(self, folder: Path) -> None:
         self._process = subprocess.Popen(
@@ -116,7 +116,7 @@ class Served:
         self._process.wait()
 
     def processor_seconds(self) -> float:
-        """What it took of processors so far."""
+        """The processor time of the server so far."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -137,7 +137,7 @@ def requests(folder: Path, events: list[bytes], seconds: int) -> None:
     index = Index.open(folder)
     with Served(folder) as served, tempfile.TemporaryDirectory() as place:
         connection = served.connect()
-        for event in events:  # judged before it is timed
+        for event in events:  # checked before it is timed
             assert json.loads(ask(connection, event))["matches"] == index.match(event)
         body = sorted(events, key=lambda event: len(index.match(event)))[len(events) // 2]
         size = len(ask(connection, body))
@@ -195,7 +195,7 @@ def wrk(url: str, connections: int, seconds: int, script: Path) -> tuple[float, 
 
 
 def lines(folder: Path, events: list[bytes]) -> None:
-    """A stream of lines beside `match_batch` and writing its JSON to a pipe."""
+    """Compare a stream of lines with `match_batch` and writing its JSON to a pipe."""
     index = Index.open(folder)
     body = b"\n".join(events * 50) + b"\n"
     with Served(folder) as served:
@@ -234,10 +234,10 @@ def to_pipe(index: Index, body: bytes) -> None:
 
 
 def swap(folder: Path, events: list[bytes], size: int) -> None:
-    """The time of requests while a large index takes the place of another.
+    """The time of requests while a large index replaces another.
 
-    Another process saves it, as a Spark job would. That it does so on the same machine is no part
-    of the swap, so what requests take meanwhile is told apart.
+    Another process saves it, as a Spark job would. Saving on the same machine is not part of the
+    swap, so the time of requests during the save is reported separately.
     """
     other = folder.with_name("other")
     build(other, size)

@@ -1,7 +1,7 @@
-"""What does matching on Spark cost, beside Spark itself and beside what users write today?
+"""How fast is matching on Spark, compared with Spark itself and with other ways to match?
 
-Rules of four predicates over events of twenty columns, about one match per event. Every way of
-matching must find the same number of matches, or there is no time to report. Run by
+Rules have four predicates, events twenty columns and about one match. Every way of matching must
+find the same number of matches before its time is reported. Run by
 `make bench-full`; `TAMIS_BENCH_COMPILE` is the number of subscriptions that are compiled, and
 `SIGMA` the folder of public rules (see `spark_detections`).
 """
@@ -37,18 +37,19 @@ LOG = Path(__file__).resolve().parents[1] / "build" / "bench-spark.log"
 
 
 class Rules:
-    """Conjunctions of four: equalities, or two equalities, a range and a set.
+    """Conjunctions of four predicates: equalities, or two equalities, a range and a set.
 
     Attributes:
-        columns: For every rule, the columns that it asks about.
-        low: The least value that each predicate accepts.
-        high: The greatest.
-        values: How many values a column has, so that an event matches about one rule.
+        columns: For every rule, the columns that it tests.
+        low: The lowest value that each predicate accepts.
+        high: The highest.
+        values: The number of values per column, chosen so that an event matches about one rule.
     """
 
     def __init__(self, count: int, mixed: bool) -> None:
         draw = np.random.default_rng(count + mixed)
-        # One in v^4 matches; a range and a set of a quarter of the values are 16 times as likely.
+        # One in v^4 matches; a range and a set, each of a quarter of the values, make it 16 times
+        # as likely.
         self.values = round((16 * count if mixed else count) ** 0.25)
         self.columns = np.argsort(draw.random((count, COLUMNS)), axis=1)[:, :4].astype(np.int32)
         self.low = draw.integers(0, self.values, (count, 4)).astype(np.int32)
@@ -60,7 +61,7 @@ class Rules:
         self.mixed = mixed
 
     def text(self, rule: int) -> str:
-        """Return the rule as an expression, which is SQL as well."""
+        """Return the rule as an expression, which is also valid SQL."""
         parts = []
         for place in range(4):
             name = f"a{self.columns[rule, place]}"
@@ -149,7 +150,7 @@ def with_nested_loop(events: DataFrame, rules: Rules) -> int:
 
 
 def with_signature_join(events: DataFrame, rules: Rules) -> int:
-    """A join on two equalities that every rule has, and the rest afterwards."""
+    """Join on two equalities that every rule has, and test the rest afterwards."""
     table = rule_table(events.sparkSession, rules)
     first, second = sf.least("c0", "c1"), sf.greatest("c0", "c1")
     low = sf.when(sf.col("c0") < sf.col("c1"), sf.struct("l0", "l1"))
@@ -172,7 +173,7 @@ def with_signature_join(events: DataFrame, rules: Rules) -> int:
 
 
 def with_explode(events: DataFrame, rules: Rules) -> int:
-    """Predicates joined to pairs, and matches counted."""
+    """Join predicates with pairs, and count matches."""
     spark = events.sparkSession
     rows = []
     for place in range(4):
@@ -204,7 +205,7 @@ def timed(do: Callable[[], Any], times: int = 7) -> tuple[Any, float]:
 def prepared(
     spark: SparkSession, folder: Path, count: int, mixed: bool
 ) -> tuple[Rules, DataFrame, Path]:
-    """Rules, events, and the index of the rules, made once."""
+    """The rules, the events and the index, created once."""
     rules, kind = Rules(count, mixed), "mixed" if mixed else "equalities"
     events, index = folder / f"events-{count}-{kind}", folder / f"index-{count}-{kind}"
     if not events.exists():
@@ -252,9 +253,9 @@ def report(name: str, events: int, seconds: float, more: str = "") -> None:
 
 
 def measure_functions(spark: SparkSession, folder: Path) -> None:
-    """Measure `tamis_match` in SQL beside `match`, both with a list of ids for every event.
+    """Compare `tamis_match` in SQL with `match`, both with a list of ids per event.
 
-    Rounds alternate, so that what else the machine does slows both.
+    Rounds alternate, so that other load slows both.
     """
     _, frame, index = prepared(spark, folder, 10_000, mixed=True)
     frame.createOrReplaceTempView("events")
@@ -279,7 +280,7 @@ def measure_functions(spark: SparkSession, folder: Path) -> None:
 
 
 def measure_compile(spark: SparkSession, folder: Path) -> None:
-    """Measure compiling, beside the sum of the shards over the cores, and the driver's memory."""
+    """Measure compiling, relative to the sum of the shards over the cores, and driver memory."""
     source = folder / "subscriptions"
     ts.generate_subscriptions(spark, "conjunctive", COMPILED).write.parquet(str(source))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -299,10 +300,10 @@ def measure_compile(spark: SparkSession, folder: Path) -> None:
 
 
 def measure_follow(spark: SparkSession, folder: Path) -> None:
-    """Measure how a stream follows a table of 100,000 rules of which some change.
+    """Measure how a stream follows a table of 100,000 rules, some of which change.
 
-    Every micro-batch refreshes the index and matches. An event that comes after a change must meet
-    the changed rules in its own micro-batch.
+    Every micro-batch refreshes the index and matches. An event that arrives after a change must be
+    matched with the changed rules in the same micro-batch.
     """
     count, shards = 100_000, 64
     rules, path, incoming = Rules(count, mixed=True), folder / "followed", folder / "incoming"

@@ -1,10 +1,10 @@
-"""How fast does Spark match public Sigma rules, beside what its users write today?
+"""How fast does Spark match public Sigma rules, compared with plain SQL conditions?
 
-They write a column `array(when(condition, id), ...)`, in one query per 200 rules, since the code
-generator gives up on more. Both sides get the same JSON log events and the same rules: those that
-`to_sql` can write. The ids of every event are compared before anything is timed. Part of
-`benchmarks/spark.py`; `SIGMA` names a folder that holds `rules/` and `events.jsonl` (one object per
-line with the key `event`).
+Without Tamis, one writes a column `array(when(condition, id), ...)`, in one query per 200 rules,
+since the code generator gives up on more. Both sides get the same JSON log events and the same
+rules: those that `to_sql` can write. The ids of every event are compared before anything is timed.
+Part of `benchmarks/spark.py`; `SIGMA` names a folder with `rules/` and `events.jsonl` (one object
+per line with the key `event`).
 """
 
 import json
@@ -41,9 +41,9 @@ def measure(spark: SparkSession, folder: Path, sigma: Path, cores: int) -> None:
 
     Args:
         spark: The session.
-        folder: Where the index and the events go.
+        folder: The folder for the index and the events.
         sigma: The rules and events.
-        cores: Of the session.
+        cores: The number of cores of the session.
     """
     read = rules.sigma.read(str(sigma / "rules"))
     lines = (sigma / "events.jsonl").read_text(encoding="utf-8").splitlines()
@@ -54,7 +54,7 @@ def measure(spark: SparkSession, folder: Path, sigma: Path, cores: int) -> None:
         try:
             conditions[each.id] = each.expression.to_sql("spark", columns=columns, missing="false")
         except ExpressionError:
-            continue  # SQL has no exact way to say it
+            continue  # it has no exact translation to SQL
     kept = [(each.id, str(each.expression)) for each in read.subscriptions if each.id in conditions]
     table = spark.createDataFrame(kept, "id string, expression string")
     index = folder / "sigma"
@@ -65,10 +65,10 @@ def measure(spark: SparkSession, folder: Path, sigma: Path, cores: int) -> None:
     events, some = (spark.read.parquet(str(path)) for path in logs)
     print(
         f"\n{len(kept):,} of {len(read.subscriptions):,} public Sigma rules, those that SQL can "
-        f"say, on JSON logs of {sum(map(len, lines)) / len(lines):,.0f} bytes; {cores} cores",
+        f"express, on JSON logs of {sum(map(len, lines)) / len(lines):,.0f} bytes; {cores} cores",
         flush=True,
     )
-    # Names that differ in case alone are different attributes.
+    # Names that differ only in case are different attributes.
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
         queries = todays(some, conditions, schema_of(columns))
@@ -79,7 +79,7 @@ def measure(spark: SparkSession, folder: Path, sigma: Path, cores: int) -> None:
 
 
 def todays(events: DataFrame, conditions: Mapping[str, str], schema: StructType) -> list[DataFrame]:
-    """What Spark users write: for each 200 rules, every event with the ids of those that hold."""
+    """Plain SQL: for each 200 rules, every event with the ids of the rules that hold."""
     row = sf.from_json("value", schema).alias("event")
     read = events.select("number", row).select("number", "event.*")
     named = [sf.when(sf.expr(condition), sf.lit(id)) for id, condition in conditions.items()]
@@ -90,7 +90,7 @@ def todays(events: DataFrame, conditions: Mapping[str, str], schema: StructType)
 def check(
     spark: SparkSession, events: DataFrame, index: Path, queries: list[DataFrame]
 ) -> dict[str, DataFrame]:
-    """Our ways, each of which finds what the conditions find in each event."""
+    """Our ways, after checking that each finds the same rules as the conditions."""
     ts.register(spark, {"sigma": index})
     events.createOrReplaceTempView("logs")
     lists = ts.match(events, index, event="value", output="lists", keep=["number"])
@@ -112,7 +112,7 @@ def check(
 
 
 def measure_both(ours: Mapping[str, DataFrame], queries: list[DataFrame]) -> None:
-    """Print what the same events take either way."""
+    """Print the time of both ways for the same events."""
     times = dict.fromkeys(ours, float("inf"))
     for _ in range(ROUNDS):
         for name, way in ours.items():
@@ -154,7 +154,7 @@ def timed(do: Callable[[], object]) -> float:
 
 
 def write_events(originals: list[dict[str, Any]], path: Path, count: int, parts: int) -> None:
-    """Write the events again and again, no two with the same command line."""
+    """Write the events repeatedly, each time with another command line."""
     path.mkdir()
     for part in range(parts):
         numbers = range(part, count, parts)
@@ -169,7 +169,7 @@ def write_events(originals: list[dict[str, Any]], path: Path, count: int, parts:
 
 
 def columns_of(expressions: Iterable[Any], events: list[dict[str, Any]]) -> Tree:
-    """The columns that rules mention, with the types that they have in most events, or text."""
+    """The columns that rules mention, with the type that most events have, or text."""
     names = {name for expression in expressions for name in expression.attributes}
     tree: Tree = {}
     for name in sorted(names):
@@ -190,7 +190,7 @@ def _word(values: list[Any]) -> str:
 
 
 def schema_of(tree: Tree) -> StructType:
-    """Columns as Spark has them."""
+    """The columns as a Spark schema."""
     fields = [
         StructField(name, schema_of(below) if isinstance(below, dict) else TYPES[below])
         for name, below in tree.items()

@@ -1,9 +1,9 @@
-"""What does one more partition cost, and who causes it: Spark itself, Python workers, or Tamis?
+"""How much does one more partition cost in Spark itself, in Python workers, and in Tamis?
 
-The same events in few and in many partitions. Wall time depends on what else the machine does and
-on how far the JVM has compiled itself, so the CPU time of the JVM and of the Python workers stands
-beside it, and so do queries without Tamis: one that no Python worker takes part in, and one whose
-workers do nothing. Linux only. Part of `benchmarks/spark.py`.
+Matches the same events in few and in many partitions. Wall time depends on other load and on how
+far the JVM has warmed up, so the CPU time of the JVM and of the Python workers is reported too,
+and so are queries without Tamis: one without Python workers, and one whose workers do nothing.
+Linux only. Part of `benchmarks/spark.py`.
 """
 
 import os
@@ -24,10 +24,10 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def measure(spark: SparkSession, index: Path, cores: int) -> None:
-    """Print the milliseconds of one core that a partition takes, by who takes them."""
+    """Print the milliseconds of one core per partition, by component."""
     ts.register(spark, {"rules": index})
 
-    # In here, so that it travels by value: workers cannot import this module.
+    # A nested function, which is pickled by value: workers cannot import this module.
     def nothing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             pass
@@ -60,7 +60,7 @@ def measure(spark: SparkSession, index: Path, cores: int) -> None:
 
 
 def _best(ask: Callable[[], Any]) -> tuple[float, float, float]:
-    """The least wall time of several rounds, and their mean CPU times of JVM and workers."""
+    """The minimum wall time of several rounds, and the mean CPU times of JVM and workers."""
     least, before = float("inf"), _cpu()
     for _ in range(ROUNDS):
         started = time.perf_counter()
@@ -80,7 +80,7 @@ def _cpu() -> tuple[float, float]:
             except OSError:  # it has ended
                 continue
             parts = rest.split()
-            # With the times of children that have ended.
+            # Includes the times of children that have ended.
             spent = sum(map(int, parts[11:15])) / TICKS
             found[int(path.name)] = (int(parts[1]), spent, "(java" in name)
     jvm = workers = 0.0

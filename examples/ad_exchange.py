@@ -1,8 +1,8 @@
 """An ad exchange as a graph: an impression reaches buyers over networks that all accept it.
 
 Publishers sell to networks, networks to other networks, and those to advertisers. Each has a
-condition of its own, and so may each contract (edge). An advertiser may buy an impression if some
-path leads to it on which everybody agrees; a contract's fee is its edge's cost.
+condition, and so may each contract (edge). An advertiser may buy an impression if there is a path
+to it on which everybody accepts it; a contract's fee is the cost of its edge.
 """
 
 import tamis

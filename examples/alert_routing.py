@@ -15,7 +15,7 @@ FOLDER = Path(__file__).resolve().parent / "alerts"
 
 
 def route(index: tamis.Index, lines: Iterable[bytes]) -> Iterator[tuple[str, str]]:
-    """Give a pair of recipient and line for every route that a line satisfies."""
+    """Yield a pair of recipient and line for every route that a line satisfies."""
     batch = list(lines)
     matches, refused = index.match_batch(batch, on_error="collect")
     for line, ids in zip(batch, matches, strict=True):

@@ -1,10 +1,10 @@
 """The pipeline on a local Spark: subscriptions are compiled, and events matched against them.
 
 Workers generate audiences and page views from a seed. The audiences are compiled into an index of
-two shards, each by a task of its own; then every worker process maps the index once, sharing
-its pages with the others, and Arrow batches of events go to the engine as they are.
+two shards, each by a separate task. Then every worker process maps the index, sharing its pages
+with the others, and passes Arrow batches of events directly to the engine.
 
-Run it with `make demo`; what Spark itself logs goes to build/demo.log.
+Run it with `make demo`; Spark's own log goes to build/demo.log.
 """
 
 import json
@@ -32,11 +32,11 @@ TOPICS = ["arts", "finance", "food", "music", "politics", "science", "sports", "
 SYSTEMS = ["android", "ios", "linux", "macos", "windows"]
 
 
-# ---------------------------------------------------------------- what is generated
+# ---------------------------------------------------------------- generated data
 
 
 def subscription(draw: random.Random) -> str:
-    """Return one audience: who, where, and what about."""
+    """Return the expression of one audience."""
     age, price = draw.randint(16, 60), draw.randint(5, 95)
     state, topic, system = draw.choice(STATES), draw.choice(TOPICS), draw.choice(SYSTEMS)
     states = ", ".join(f"'{name}'" for name in draw.sample(STATES, 2))
@@ -71,7 +71,7 @@ def event(draw: random.Random) -> str:
 def generate(
     spark: SparkSession, count: int, make: Callable[[random.Random], str], names: list[str]
 ) -> DataFrame:
-    """Return numbered texts: the same ones however many tasks make them."""
+    """Return numbered texts, the same for any number of tasks."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -132,7 +132,7 @@ def run(folder: Path) -> None:
     sample = first.collect()
     spark.stop()
 
-    index = tamis.open(path)  # what was compiled on Spark opens anywhere
+    index = tamis.open(path)  # an index compiled on Spark opens anywhere
     assert [row["subscriptions"] for row in sample] == index.match_batch(
         [row["event"] for row in sample]
     )

@@ -19,7 +19,7 @@ Decisions = dict[str, tuple[int, str, str]]
 
 
 def build() -> tamis.Index:
-    """Return an index of all rules; `metadata_columns` makes asking for one flag cheap."""
+    """Return an index of all rules; `metadata_columns` makes queries for one flag cheap."""
     flags = tamis.Index(metadata_columns=["flag"])
     for number, (flag, variant, priority, who) in enumerate(RULES):
         start, end = WINTER if variant == "winter" else (None, None)
@@ -35,13 +35,13 @@ def build() -> tamis.Index:
 
 
 def variant(flags: tamis.Index, flag: str, context: dict[str, object], now: str) -> str:
-    """Return the variant of one flag for whoever asks."""
+    """Return the variant of one flag for a context."""
     rules = flags.first(context, where=tamis.attr.flag == flag, now=now)
     return str(flags[rules[0]].metadata["variant"]) if rules else "off"
 
 
 def decisions(flags: tamis.Index) -> Decisions:
-    """Return what each rule decides, to be read once and not for every visitor."""
+    """Return the decision of each rule, to be read once instead of for every visitor."""
     rules = [flags[id] for id in flags]
     return {r.id: (r.priority, r.metadata["flag"], r.metadata["variant"]) for r in rules}
 
@@ -51,7 +51,7 @@ def variants(
 ) -> dict[str, str]:
     """Return the variants of all flags that are on: one match, the highest priority of each."""
     matched = sorted(decided[id] for id in flags.match(context, now=now))
-    return {flag: variant for _, flag, variant in matched}  # the last one of a flag stays
+    return {flag: variant for _, flag, variant in matched}  # the last one of a flag wins
 
 
 def why(flags: tamis.Index, flag: str, context: dict[str, object], now: str) -> None:
@@ -90,7 +90,7 @@ def main() -> None:
         return rollout["checkout-2"] / len(users)
 
     print(f"rolled out to {share():.1%}")
-    flags.add(  # replaces the rule: what is not repeated is gone
+    flags.add(  # replaces the whole rule, so repeat its metadata and priority
         "checkout-2",
         "bucket(user.id, 100, 'checkout') < 50",
         metadata={"flag": "checkout", "variant": "new"},

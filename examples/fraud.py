@@ -1,8 +1,8 @@
 """Fraud rules with money and times: exact decimals, time zones, arithmetic between fields.
 
-Amounts are decimals, so `amount * rate` is exact to 38 digits. Times are compared as moments, and
-`hour(at)` is the hour on the clock of the index's time zone. Each rule carries a score in its
-metadata; a payment is stopped when the rules it breaks have 100 together.
+Amounts are decimals, so `amount * rate` is exact to 38 digits. Times are compared as instants, and
+`hour(at)` is the hour in the index's time zone. Each rule has a score in its metadata; a payment is
+stopped if the scores of the rules it breaks add up to 100.
 """
 
 from datetime import UTC, datetime, timedelta

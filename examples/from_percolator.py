@@ -1,7 +1,7 @@
 """Moving from a percolator: queries of Elasticsearch or OpenSearch become expressions.
 
 A percolator query is a JSON tree. This script translates its Boolean part exactly and refuses the
-rest by name: full-text queries (`match`, `query_string`) depend on an analyser, and stay there.
+rest by name: full-text queries (`match`, `query_string`) depend on an analyser, so keep them there.
 Point it at an export, one JSON document with `_id` and `_source.query` per line:
 
     python examples/from_percolator.py percolator.jsonl > subscriptions.jsonl
@@ -36,7 +36,7 @@ def attribute(name: str, inside: str) -> tamis.Attribute:
 
 
 def one_field(body: Query, inside: str) -> tuple[tamis.Attribute, Any]:
-    """The attribute of `{"price": asked}`, and what is asked; `{"value": ...}` is unpacked."""
+    """The attribute and the operand of `{"price": operand}`; `{"value": ...}` is unpacked."""
     [(name, asked)] = [item for item in body.items() if item[0] != "boost"]
     if isinstance(asked, dict) and "value" in asked:
         if more := asked.keys() - {"value", "boost"}:
@@ -137,8 +137,8 @@ FLAT = {
 
 
 def read(lines: Iterable[str]) -> tuple[tamis.Index, list[tuple[str, str]]]:
-    """An index of what can be translated, and ids and reasons of the rest."""
-    # A percolator has no unknown: `must_not` holds for a document without the field.
+    """An index of the translated queries, and the ids and reasons of the others."""
+    # A percolator has no unknown: `must_not` holds for documents without the field.
     index, refused = tamis.Index(missing="false"), []
     for line in lines:
         document = json.loads(line)

@@ -1,7 +1,7 @@
-"""News by content and by attributes: subscribers ask for parts of an XML story, and for its source.
+"""News by content and attributes: subscribers test parts of an XML story, and its source.
 
-The story is an XML document; where it came from, and how urgent it is, are attributes of the
-event. One expression asks about both. All XPath expressions share one automaton, so the document
+The story is an XML document; its source and its urgency are attributes of the event. One
+expression tests both. All XPath expressions share one automaton, so the document
 is read once, however many subscribers there are.
 """
 
@@ -43,7 +43,7 @@ def main() -> None:
         print(f"{event['source']}, urgency {event['urgency']}: {', '.join(ids)}")
     print(index.explain("archive", events[1], document=documents[1]))
 
-    # Filters alone also say which nodes they select, for a summary or a highlight.
+    # An XML filter also returns the nodes that it selects, for a summary or a highlight.
     quotes = xml.Filter()
     quotes.add("falls", "//quote[change < 0]/@symbol")
     for match in quotes.match(documents[1], nodes=True):

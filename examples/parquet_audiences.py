@@ -1,6 +1,6 @@
 """Audiences of a Parquet file: which of 10,000 rules match which customers, and how often.
 
-Rules and customers are made up here, so that the script runs anywhere. With your own files, start
+Rules and customers are generated here, so that the script runs anywhere. With your own files, start
 at `main` with `tamis.Index.from_csv("rules.csv")` and `parquet.read_table("customers.parquet")`.
 """
 
@@ -18,7 +18,7 @@ INTERESTS = ["running", "chess", "yoga", "music", "trail"]
 
 
 def write_rules(path: Path) -> None:
-    """Write 10,000 audiences; one of them has a typing error."""
+    """Write 10,000 audiences, and one with a typo."""
     chance = random.Random(1)
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)

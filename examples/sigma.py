@@ -1,11 +1,11 @@
 """Detections on Spark: Sigma rules are compiled, and a stream of JSON logs is matched against them.
 
-The rules of a folder become an index; each micro-batch of logs gives detections with title
-and level of the rule and an explanation of what held. Logs that arrive later are matched, too.
+The rules of a folder are compiled to an index. Each micro-batch of logs gives detections with the
+title and level of the rule and an explanation. Logs that arrive later are matched, too.
 
     python examples/sigma.py [RULES] [LOGS] [OUT]
 
-Without arguments it matches logs of its own against the rules in examples/sigma.
+Without arguments it matches built-in logs against the rules in examples/sigma.
 """
 
 import json
@@ -35,7 +35,7 @@ LOGS = [
 
 
 def compile_rules(spark: SparkSession, folder: Path, index: Path) -> None:
-    """Read the rules of a folder and compile them; rules that cannot be said are reported."""
+    """Read the rules of a folder and compile them; refused rules are reported."""
     read = rules.sigma.read(folder)
     for refused in read.refused:
         print(f"refused: {refused}")
@@ -49,7 +49,7 @@ def compile_rules(spark: SparkSession, folder: Path, index: Path) -> None:
 
 
 def detect(spark: SparkSession, logs: Path, index: Path, out: Path) -> None:
-    """Match all logs that have arrived, and go on where the last run ended."""
+    """Match all logs that have arrived since the last run."""
 
     def write(batch: DataFrame, _: int) -> None:
         found = ts.match(batch, index, event="value", metadata=True, on_error="skip")

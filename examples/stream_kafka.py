@@ -23,7 +23,7 @@ RULES = [
 
 
 def change_rules(spark: SparkSession, index: Path, rules: list[tuple[str, str]]) -> int:
-    """Compile the rules, or add them to those that are there; return the new version."""
+    """Compile the rules, or add them to the existing ones; return the new version."""
     rows = spark.createDataFrame(rules, "id string, expression string")
     if not ts.versions(index):
         return ts.compile(rows, index, shards=1).version
@@ -31,7 +31,7 @@ def change_rules(spark: SparkSession, index: Path, rules: list[tuple[str, str]])
 
 
 def start(spark: SparkSession, broker: str, folder: Path, *, once: bool = False) -> None:
-    """Match until stopped or, with `once`, all that the topic has; a restart goes on from there."""
+    """Match until stopped, or with `once` all current messages; a restart continues there."""
     kafka = {"kafka.bootstrap.servers": broker}
     orders = (
         spark.readStream.format("kafka")

@@ -1,9 +1,9 @@
-"""Make the links of the README absolute and name the project's addresses, for a release.
+"""Make the links of the README absolute and add the project's URLs, for a release.
 
     python scripts/absolute_links.py https://github.com/OWNER/NAME v1.2.3
 
-The README is the project's page on PyPI, where relative links lead nowhere. This changes README.md
-and pyproject.toml in place, so that the sdist and the wheels built next have absolute ones.
+The README is the project's page on PyPI, where relative links do not work. This changes README.md
+and pyproject.toml in place, so that the sdist and the wheels built afterwards have absolute links.
 """
 
 import re
@@ -17,7 +17,7 @@ _TAG = re.compile(r"[\w.-]+(/[\w.-]+)*")
 
 
 def absolute(text: str, root: Path, base: str, tag: str) -> str:
-    """A Markdown text whose links to files of the repository are absolute; code stays as it is.
+    """Make links to files of the repository in a Markdown text absolute; code is unchanged.
 
     Args:
         text: The text of a file in the root of the repository.
@@ -44,7 +44,7 @@ def absolute(text: str, root: Path, base: str, tag: str) -> str:
 
 
 def project_urls(base: str, tag: str) -> str:
-    """The table of addresses in pyproject.toml, which PyPI shows beside the README."""
+    """The table of URLs for pyproject.toml, which PyPI shows next to the README."""
     urls = {
         "Homepage": base,
         "Documentation": f"{base}/blob/{tag}/docs/index.md",
@@ -58,15 +58,15 @@ def main(root: Path, base: str, tag: str) -> None:
     """Change README.md and pyproject.toml in a root folder.
 
     Raises:
-        ValueError: An argument is not an address or a tag, a link leads nowhere, or the project has
-            addresses already.
+        ValueError: An argument is not a URL or a tag, a link is broken, or the project already has
+            URLs.
     """
     if not _BASE.fullmatch(base) or not _TAG.fullmatch(tag):
         raise ValueError(f"not the address of a repository and a tag: {base} {tag}")
     readme, project = root / "README.md", root / "pyproject.toml"
     settings = project.read_text(encoding="utf-8")
     if "[project.urls]" in settings:
-        raise ValueError("pyproject.toml has [project.urls] already")
+        raise ValueError("pyproject.toml already has [project.urls]")
     text = absolute(readme.read_text(encoding="utf-8"), root, base, tag)
     readme.write_text(text, encoding="utf-8")
     project.write_text(settings + project_urls(base, tag), encoding="utf-8")

@@ -1,7 +1,8 @@
-"""Keep the docstrings of the native module, which `help()` shows, equal to those of the stub.
+"""Keep the docstrings of the native module equal to those of the stub.
 
 `write` copies them from `python/tamis/_tamis.pyi` into the `///` comments of `crates/tamis-python`;
-`check` fails where they differ. Editors and the reference show the stub, so it is the source.
+`check` fails if they differ. `help()` shows the native ones; editors and the reference show the
+stub, which is the source.
 """
 
 import ast
@@ -30,7 +31,7 @@ def stub_docstrings() -> dict[str, str]:
             continue
         if text := ast.get_docstring(node):
             found[node.name] = text
-        for member in node.body:  # of overloads, the last one has it
+        for member in node.body:  # the last overload has the docstring
             if isinstance(member, ast.FunctionDef) and (text := ast.get_docstring(member)):
                 found[f"{node.name}.{member.name}"] = text
     return found
@@ -70,7 +71,7 @@ def rewrite(source: str, docstrings: dict[str, str]) -> str:
 
 
 def _exported(attributes: str, line: str) -> str | None:
-    """The name of a class or function of the module, where a line begins one."""
+    """The name of the class or function of the module that a line begins, if any."""
     for mark, pattern in (("#[pyclass", _CLASS), ("#[pyfunction", _FUNCTION)):
         if mark in attributes and (found := pattern.match(line)):
             return found[1]
@@ -78,7 +79,7 @@ def _exported(attributes: str, line: str) -> str | None:
 
 
 def _is_open(text: str) -> bool:
-    """Whether an attribute goes on in the next line."""
+    """Whether an attribute continues on the next line."""
     code = "\n".join(line for line in text.splitlines() if not line.strip().startswith("///"))
     return code.count("[") > code.count("]")
 

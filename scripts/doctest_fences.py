@@ -1,7 +1,7 @@
-"""An extension of Griffe: examples in docstrings become code blocks, not quotations.
+"""A Griffe extension that makes code blocks of examples in docstrings.
 
-Markdown reads a line that begins with `>>>` as three nested quotations. Examples in a section of
-that name are indented, and Griffe knows them.
+Markdown reads a line that starts with `>>>` as three nested quotations. Griffe itself handles only
+examples in a section named "Examples".
 """
 
 import inspect
@@ -17,7 +17,7 @@ class DoctestFences(Extension):
     """Fences each example, up to the next empty line."""
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
-        """Called with everything that has a docstring."""
+        """Called for every object."""
         if obj.docstring is not None and ">>> " in obj.docstring.value:
             text = inspect.cleandoc(obj.docstring.value)
             obj.docstring.value = _EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", text)

@@ -1,7 +1,7 @@
 """Check licenses and sources of all Rust dependencies; write the notices that the wheel ships.
 
-    python scripts/licenses.py check    fails on a license, source or version that is not allowed,
-                                        and where a notice is missing
+    python scripts/licenses.py check    fails if a license, source or version is not allowed,
+                                        or if a notice is missing
     python scripts/licenses.py write    writes THIRD-PARTY-LICENSES.txt
 
 `cargo deny` checks the same, but would take longer to build than everything that `make check` runs.
@@ -41,7 +41,7 @@ Package = dict[str, Any]
 
 
 def allowed(expression: str) -> bool:
-    """Whether one of the choices that a license expression leaves is allowed."""
+    """Whether a license expression allows a choice that is on our list."""
     tokens = re.findall(r"[()]|[^()\s]+", expression.replace("/", " OR "))
     position = 0
 
@@ -79,7 +79,7 @@ def allowed(expression: str) -> bool:
 
 
 def read_metadata() -> tuple[list[Package], set[str]]:
-    """All packages but our own, and the ids of those that the wheel is built from."""
+    """All packages except our own, and the ids of those in the wheel."""
     command = ["cargo", "metadata", "--locked", "--format-version", "1"]
     metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
     own = set(metadata["workspace_members"])
@@ -92,7 +92,7 @@ def read_metadata() -> tuple[list[Package], set[str]]:
         if node in shipped:
             continue
         shipped.add(node)
-        # Dependencies of builds and of tests are in no wheel.
+        # Build and test dependencies are not in the wheel.
         waiting += [
             dependency["pkg"]
             for dependency in nodes[node]["deps"]
@@ -103,16 +103,14 @@ def read_metadata() -> tuple[list[Package], set[str]]:
 
 
 def complaints(packages: list[Package]) -> list[str]:
-    """What is wrong with packages."""
+    """The problems of packages."""
     found = []
     for package in packages:
         name = f"{package['name']} {package['version']}"
         if package["source"] != REGISTRY:
             found.append(f"{name} comes from {package['source']}, not from crates.io")
         if not allowed(package["license"] or ""):
-            found.append(
-                f"{name} has the license {package['license']}, which is not among those allowed"
-            )
+            found.append(f"{name} has the license {package['license']}, which is not allowed")
         versions, advisory = REFUSED.get(package["name"], (None, None))
         if versions and versions.match(package["version"]):
             found.append(f"{name} has the advisory {advisory}")
@@ -128,10 +126,10 @@ def texts_of(package: Package) -> list[str]:
 
 
 def notices(packages: list[Package]) -> str:
-    """The notices of packages; a text that several share stands there once."""
+    """The notices of packages; a shared text is included once."""
     sharing: dict[str, list[str]] = defaultdict(list)
     lines = [
-        "What the Tamis wheel is built from besides Tamis itself, with the licenses of each.",
+        "The dependencies included in the Tamis wheel, with their licenses.",
         "",
     ]
     for package in packages:
@@ -146,7 +144,7 @@ def notices(packages: list[Package]) -> str:
 
 
 def main() -> int:
-    """Run what the first argument says."""
+    """Run the command in the first argument."""
     packages, shipped = read_metadata()
     in_wheel = [package for package in packages if package["id"] in shipped]
     if sys.argv[1:] == ["write"]:

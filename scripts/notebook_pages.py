@@ -1,6 +1,6 @@
-"""A hook of mkdocs: each notebook under docs becomes a page, with the outputs it was saved with.
+"""A mkdocs hook that makes a page of each notebook in docs, with its saved outputs.
 
-The tests run the notebooks and compare their outputs, so that what a page shows is true.
+The tests run the notebooks and compare their outputs, so the pages are correct.
 """
 
 import json
@@ -38,5 +38,5 @@ def write(notebook: dict[str, Any], name: str) -> str:
 
 
 def text(output: dict[str, Any]) -> str:
-    """What an output shows as text."""
+    """The text of an output."""
     return "".join(output["text"] if "text" in output else output["data"]["text/plain"])

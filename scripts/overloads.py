@@ -1,7 +1,7 @@
-"""Documents the methods of a stub that have overloads only.
+"""A Griffe extension that documents methods of a stub that only have overloads.
 
-Griffe keeps overloads beside the implementation, and a stub has none: the last overload, which has
-the docstring, takes its place.
+Griffe expects an implementation next to overloads, and a stub has none. The last overload, which
+has the docstring, takes its place.
 """
 
 from typing import Any
@@ -10,10 +10,10 @@ import griffe
 
 
 class Overloads(griffe.Extension):
-    """Makes a member of the last overload where nothing else has the name."""
+    """Adds the last overload as a member, if no other member has its name."""
 
     def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
-        """Called with every class."""
+        """Called for every class."""
         for name, overloads in cls.overloads.items():
             if name not in cls.members and overloads:
                 documented = overloads[-1]

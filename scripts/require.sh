@@ -1,6 +1,6 @@
 #!/bin/sh
 # Usage: scripts/require.sh [python] [rust] [java] [nightly]
-# Says in one line which of the named tools are missing or too old, and how to get them.
+# Reports in one line which of the named tools are missing or too old, and how to get them.
 set -eu
 cd "$(dirname "$0")/.."
 

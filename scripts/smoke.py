@@ -1,4 +1,4 @@
-"""Does an installed wheel work? Needs nothing but the wheel."""
+"""Checks that an installed wheel works. Needs only the wheel."""
 
 import platform
 import sys
@@ -20,7 +20,7 @@ assert not index.explain("young-west", {"age": 30, "state": "CA"}).matched
 
 with tempfile.TemporaryDirectory() as folder:
     index.save(Path(folder) / "index")
-    reopened = tamis.open(Path(folder) / "index", copy=True)  # Windows removes no mapped file
+    reopened = tamis.open(Path(folder) / "index", copy=True)  # Windows cannot remove mapped files
     assert reopened.match_batch('{"x": 4}\n{"x": 1}\n') == [["a"], []]
 
     counts: list[int] = []

@@ -1,4 +1,4 @@
-"""The command line run in this process, for the tests of it."""
+"""Runs the command line in this process, for tests."""
 
 import io
 import json
@@ -25,7 +25,7 @@ Run = Callable[..., Result]
 
 
 def runner(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs the command with these words and this standard input."""
+    """Runs the command with these arguments and this standard input."""
 
     def call(*arguments: str, stdin: str | bytes = b"") -> Result:
         data = stdin.encode() if isinstance(stdin, str) else stdin

@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and where the tests' own modules are found.
+"""Hypothesis profiles, and the import path of the tests' own modules.
 
 `pytest --hypothesis-profile=fuzz` runs `TAMIS_FUZZ_CASES` random cases per property.
 """
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tamis import Index, attr
 
-# The modules beside the tests: oracle, writers, strategies, refusal.
+# For the modules next to the tests: oracle, writers, strategies, refusal.
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("refusal")
 

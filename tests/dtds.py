@@ -5,7 +5,7 @@ Each names the production of XML 1.0 (fifth edition) that decides it.
 
 GOOD, BAD = True, False
 
-# (production, what stands between `<!DOCTYPE a` and `>`, well formed)
+# (production, the text between `<!DOCTYPE a` and `>`, well formed)
 DECLARATIONS: list[tuple[str, str, bool]] = [
     # [28] doctypedecl
     ("28", "", GOOD),
@@ -231,7 +231,7 @@ DECLARATIONS: list[tuple[str, str, bool]] = [
     ("66", " [<!ENTITY e '&#xD800;'>]", BAD),
     ("66", " [<!ENTITY e '&#12x;'>]", BAD),
     ("66", " [<!ENTITY e '&#X41;'>]", BAD),
-    # [69] PEReference: between declarations alone, WFC PEs in Internal Subset, No Recursion
+    # [69] PEReference: only between declarations, WFC PEs in Internal Subset, No Recursion
     ("69", " [<!ENTITY % p '<!ELEMENT a ANY>'> %p; ]", GOOD),
     ("69", " [<!ENTITY % p ''> %p; %p;]", GOOD),
     ("69", " [ %; ]", BAD),

@@ -1,4 +1,4 @@
-"""What tests of graphs share: all strategies, and the example of the paper."""
+"""Helpers for graph tests: all strategies, and the example of the paper."""
 
 from tamis import Graph
 from tamis.graph import Strategy

@@ -1,4 +1,4 @@
-"""Tests that take minutes: `make pipeline` runs them, `make test` leaves them out."""
+"""Marks tests that take minutes: `make pipeline` runs them, `make test` does not."""
 
 import os
 

@@ -1,8 +1,8 @@
-"""What an expression means on an event, said as plainly as possible.
+"""The meaning of an expression on an event, as simply as possible.
 
-Written from the semantics alone and sharing nothing with the engine, so that the two can judge each
-other: an expression is a small tree, and its truth is a function of the tree, the event, and what a
-missing attribute makes of a predicate. It is slow, and may be.
+Written only from the semantics and sharing nothing with the engine, so that the two can be
+compared: an expression is a small tree, and its truth is a function of the tree, the event and the
+missing mode. Speed does not matter.
 """
 
 import re
@@ -27,7 +27,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Predicate:
-    """The operator is spelled as in text; weights are none, one, or one per value of a set."""
+    """The operator is spelled as in text. There is no weight, one, or one per value of a set."""
 
     attribute: str
     operator: str
@@ -64,7 +64,7 @@ class Xnor:
 
 Node: TypeAlias = Constant | Predicate | Not | And | Or | Xor | Xnor
 
-# Every negated operator with the positive form that it negates.
+# Every negated operator with its positive form.
 POSITIVE = {
     "!=": "=",
     "not in": "in",
@@ -80,7 +80,7 @@ POSITIVE = {
 
 
 def evaluate(node: Node, event: Mapping[str, Any], missing: Missing = "unknown") -> Truth:
-    """The truth of an expression on an event whose attributes are each given once."""
+    """The truth of an expression on an event in which every attribute occurs once."""
     match node:
         case Constant(value):
             return truth(value)
@@ -161,7 +161,7 @@ def pairs(event: Mapping[str, Any], path: str | None = None) -> Iterator[tuple[s
 
 
 def given_twice(event: Mapping[str, Any], names: set[str]) -> set[str]:
-    """Those of the names that an event gives more than once, which is an error."""
+    """The names that occur more than once in an event, which is an error."""
     counts = Counter(name for name, _ in pairs(event))
     return {name for name in names if counts[name] > 1}
 
@@ -212,7 +212,7 @@ def satisfies(value: Value, operator: str, operands: tuple[Value, ...]) -> bool:
             return operand == "" or text[-len(operand) :] == operand
         case "contains":
             return operand in text
-        case "matches":  # `$` is the very end; Python's also stands before a last line break
+        case "matches":  # `$` is the very end; Python's also matches before a last line break
             return re.search(operand.replace("$", r"\Z"), text) is not None
     raise AssertionError(f"unknown operator {operator}")
 
@@ -224,7 +224,7 @@ def kind(value: Value) -> str:
 
 
 def compare(left: Value, right: Value) -> int | None:
-    """Negative, 0 or positive as left is below, equal to or above right; None for two types."""
+    """Negative, 0 or positive if left is below, equal to or above right; None for two types."""
     if kind(left) != kind(right):
         return None
     if isinstance(left, str) and isinstance(right, str):

@@ -1,4 +1,4 @@
-"""What tests of bad input share: an error of exactly one class, an index that stays as it was."""
+"""Helpers for tests of bad input: exactly one class of error, and an unchanged index."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,15 +11,15 @@ from tamis import LimitError, Limits, attr
 
 MANY = 100_000
 GENEROUS = Limits(text=2**40, depth=2**40, nodes=2**40, set=2**40)
-LONE = "\ud800"  # half of a pair that stands for one character
+LONE = "\ud800"  # half of a surrogate pair
 
-# The same objects without their types, for calls that a type checker would refuse.
+# The same objects without types, for calls that a type checker would refuse.
 untyped_attr: Any = attr
 untyped_tamis: Any = tamis
 
 
 def answers(index: Any) -> Any:
-    """Everything an index says about itself and about a few events."""
+    """The properties of an index, and its matches for a few events."""
     events = [{}, {"a": 1}, {"a": "x", "flag": True}, {"b": {"c": 3, "d": None}, "tags": ["y"]}]
     subscriptions = [(id, str(index[id].expression), index[id].metadata) for id in index]
     explanations = [str(index.explain(id, event)) for id in index for event in events]
@@ -30,7 +30,7 @@ def answers(index: Any) -> Any:
 def refused(
     error: type[BaseException], *words: str, index: Any = None
 ) -> Iterator[pytest.ExceptionInfo[Any]]:
-    """Exactly this error, whose message has these words, and an index that stays as it was."""
+    """Expect exactly this error, with these words in its message, and an unchanged index."""
     before = answers(index) if index is not None else None
     with pytest.raises(error) as caught:
         yield caught

@@ -1,4 +1,4 @@
-"""Random expressions and events, from pools small enough that the two meet."""
+"""Random expressions and events, from pools small enough that they often match."""
 
 import json
 from typing import Any, TypeVar, get_args
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import oracle
 from oracle import And, Constant, Matcher, Missing, Node, Not, Or, Predicate, Value, Xnor, Xor
 
-UNICODE = st.characters(exclude_categories=["Cs"])  # everything but surrogates
+UNICODE = st.characters(exclude_categories=["Cs"])  # everything except surrogates
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ strings = mostly(st.sampled_from(COMMON_STRINGS), rare_strings)
 values: st.SearchStrategy[Value] = st.one_of(numbers, strings, st.booleans())
 weights = st.sampled_from([0.0, 0.5, 1.0, 2.0, 2.5, 1e-9, 1e300])
 
-# Patterns that Python's `re` and the engine read alike.
+# Patterns that mean the same to Python's `re` and the engine.
 like_patterns = st.lists(
     st.sampled_from(["a", "b", "é", "%", "%", "_", r"\%", r"\_", r"\\", r"\a", "'"]), max_size=5
 ).map("".join)
@@ -67,7 +67,7 @@ regex_patterns = st.tuples(
 
 
 def same(value: Value) -> tuple[str, Value]:
-    """What equal values share and others do not: Python's `True == 1` is not ours."""
+    """A key that is equal only for equal values; unlike in Python, `True` is not 1."""
     return oracle.kind(value), value
 
 
@@ -122,11 +122,11 @@ expressions: st.SearchStrategy[Node] = st.recursive(
     max_leaves=8,
 )
 
-# Events: the common attributes, one or the other of them left out, and whatever else comes along.
+# Events: the common attributes, some of them left out, and other attributes.
 
 
 def fields_of(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """What stands in an event under one name: mostly one value or more, of mostly one type."""
+    """The content of one attribute: mostly one or more values, mostly of one type."""
     some = st.one_of(value, st.lists(value, min_size=1, max_size=3))
     return mostly(some, st.one_of(values, st.none(), st.lists(values | st.none(), max_size=3)))
 
@@ -160,12 +160,12 @@ events: st.SearchStrategy[dict[str, Any]] = st.builds(
     common_fields,
     left_out,
 )
-# Events that give no attribute twice, once by its dotted name and once nested.
+# Events without an attribute that occurs twice, by its dotted name and nested.
 unambiguous_events = events.filter(
     lambda event: not oracle.given_twice(event, {name for name, _ in oracle.pairs(event)})
 )
 
-# Questions: predicates on one attribute whose operands are close to what an event has for it.
+# Predicates on one attribute with operands close to the event's values.
 
 CLOSE: list[list[Value]] = [
     [0, 1, 2, 3, 0.5, 1.0, 2.5, -1],
@@ -180,7 +180,7 @@ CLOSE: list[list[Value]] = [
 
 @st.composite
 def patterns_close_to(draw: st.DrawFn, text: str) -> str:
-    """A `like` pattern made from a text, which it may or may not describe."""
+    """A `like` pattern derived from a text, which it may or may not match."""
     pattern = draw(st.sampled_from(["", "", "%"]))
     for character in text:
         plain = f"\\{character}" if character in "%_\\" else character

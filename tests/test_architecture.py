@@ -1,4 +1,4 @@
-"""The order of the engine's modules: none knows one that stands below it in ARCHITECTURE.md."""
+"""The order of the engine's modules: none depends on one below it in ARCHITECTURE.md."""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def expand(tree: str) -> Iterator[str]:
 
 
 def code(path: Path) -> str:
-    """A file's code without comments, and without the unit tests at its foot."""
+    """A file's code, without comments and unit tests."""
     text = re.sub(r"//.*", "", path.read_text())
     return text.split("#[cfg(test)]\nmod tests {")[0]
 
@@ -50,7 +50,7 @@ def position(path: Path) -> ModulePath:
 
 @cache
 def paths(path: Path) -> tuple[ModulePath, ...]:
-    """What a file names, from the root of the crate."""
+    """The paths that a file uses, from the root of the crate."""
     text = code(path)
     named = [
         one for use in re.findall(r"\buse ([^;]+);", text) for one in expand(" ".join(use.split()))
@@ -62,7 +62,7 @@ def paths(path: Path) -> tuple[ModulePath, ...]:
 
 
 def resolved(parts: ModulePath, here: ModulePath) -> ModulePath:
-    """A path of a module from the root of the crate; none where it begins elsewhere."""
+    """A module path from the root of the crate; none if it starts outside."""
     if parts[0] == "crate":
         return parts[1:]
     if parts[0] != "super":
@@ -73,7 +73,7 @@ def resolved(parts: ModulePath, here: ModulePath) -> ModulePath:
 
 
 def reexported(folder: Path) -> dict[str, str]:
-    """The names that a folder's own file takes from its modules."""
+    """The names that a folder's `mod.rs` re-exports from its modules."""
     own = folder / ("lib.rs" if folder == SOURCE else "mod.rs")
     found = {}
     for use in re.findall(r"^(?:pub(?:\([^)]*\))? )?use ([^;]+);", code(own), re.MULTILINE):
@@ -85,7 +85,7 @@ def reexported(folder: Path) -> dict[str, str]:
 
 
 def modules(folder: Path) -> dict[str, list[Path]]:
-    """The files of each module of a folder, those of tests left out."""
+    """The files of each module of a folder, without tests."""
     files = [file for file in folder.rglob("*.rs") if file.name != "tests.rs"]
     found: dict[str, list[Path]] = {}
     for file in files:
@@ -97,7 +97,7 @@ def modules(folder: Path) -> dict[str, list[Path]]:
 
 @cache
 def known(folder: Path) -> dict[str, set[str]]:
-    """For each module of a folder the other ones that it names."""
+    """For each module of a folder, the other modules that it uses."""
     inside, names = modules(folder), reexported(folder)
     above = folder.relative_to(SOURCE).parts
     found: dict[str, set[str]] = {module: set() for module in inside}
@@ -112,7 +112,7 @@ def known(folder: Path) -> dict[str, set[str]]:
 
 
 def cycles(edges: dict[str, set[str]]) -> set[str]:
-    """The modules from which a way leads back to themselves."""
+    """The modules that are part of a cycle."""
 
     def reached(module: str) -> set[str]:
         found: set[str] = set()

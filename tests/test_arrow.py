@@ -68,7 +68,7 @@ def test_blocks_of_events_match_what_single_events_match(
 ) -> None:
     index = Index(matcher="compiled", missing=missing)
     items = [(number, writers.build(node, random)) for number, node in enumerate(nodes)]
-    # Two segments, and what is removed from them.
+    # Two segments, with removals.
     index.add_many(items[::2])
     index.add_many(items[1::2])
     for number in range(0, len(items), 5):
@@ -82,7 +82,9 @@ def test_blocks_of_events_match_what_single_events_match(
 
 
 def test_evaluations_have_names(index: Index) -> None:
-    with pytest.raises(ValueError, match='evaluation is "auto", "events" or "blocks", not "fast"'):
+    with pytest.raises(
+        ValueError, match='evaluation must be "auto", "events" or "blocks", not "fast"'
+    ):
         index.match_batch(pa.table({"age": [1]}), evaluation="fast")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="`evaluation` with Arrow data only"):
         index.match_batch([{"age": 1}], evaluation="blocks")
@@ -207,7 +209,7 @@ def test_bad_columns(index: Index) -> None:
         index.match_batch(pa.table({"event": pa.array([None], pa.string())}), column="event")
     with pytest.raises(EventError, match="list inside a list"):
         index.match_batch(pa.table({"tags": [[["new"]]]}))
-    # What nobody mentions is not looked at.
+    # Columns that no expression mentions are ignored.
     other = {"other": [time(12, 30)], "age": [20]}
     assert pairs(index.match_batch(pa.table(other))) == [(0, "adult")]
 

@@ -1,4 +1,4 @@
-"""Elements of lists in Arrow columns: the same answers as for the same rows as Python objects."""
+"""List elements in Arrow columns match like the same rows as Python objects."""
 
 from collections.abc import Callable
 from typing import Any, get_args
@@ -62,7 +62,7 @@ def truths(index: Index, events: Any, **options: Any) -> list[list[int]]:
 
 
 def same(questions: list[str], name: str, array: pa.Array) -> list[list[int]]:
-    """Ask about an Arrow column and about the same rows as objects; also with all negations."""
+    """Match an Arrow column and the same rows as objects, also with all negations."""
     expected: list[list[int]] = []
     for missing in MODES:
         index = Index(missing=missing)

@@ -52,9 +52,9 @@ WRONG_IDS = [None, 1.0, 2.5, True, False, (1, 2), ("one",), b"one", [], {}, obje
 
 @pytest.mark.parametrize("id", WRONG_IDS, ids=short)
 def test_ids_of_another_type(index: Any, id: Any) -> None:
-    with refused(SubscriptionError, "an id is a string", "64-bit integer", index=index):
+    with refused(SubscriptionError, "an id must be a string", "64-bit integer", index=index):
         index.add(id, "true")
-    with refused(SubscriptionError, "item 1", "an id is a string", index=index) as caught:
+    with refused(SubscriptionError, "item 1", "an id must be a string", index=index) as caught:
         index.add_many([("fine", "true"), (id, "true")])
     assert caught.value.item == 1
 
@@ -69,7 +69,7 @@ def test_an_id_whose_repr_fails(index: Any) -> None:
         def __repr__(self) -> str:
             raise RuntimeError("no")
 
-    with refused(SubscriptionError, "an id is a string", index=index):
+    with refused(SubscriptionError, "an id must be a string", index=index):
         index.add(Hostile(), "true")
     with refused(SubscriptionError, "item 0", index=index):
         index.add_many([(Hostile(), "true")])
@@ -84,7 +84,7 @@ def test_an_id_whose_repr_fails(index: Any) -> None:
     "metadata", [object(), {1, 2}, b"x", float("nan"), [float("inf")], {("a",): 1}, 1j], ids=short
 )
 def test_metadata_that_json_cannot_hold(index: Any, metadata: Any) -> None:
-    with refused(SubscriptionError, "metadata is what JSON can hold", index=index):
+    with refused(SubscriptionError, "metadata must be a JSON value", index=index):
         index.add("new", "true", metadata=metadata)
     with refused(SubscriptionError, "item 1", "'new'", "metadata", index=index) as caught:
         index.add_many([("fine", "true"), ("new", "true", metadata)])
@@ -142,7 +142,7 @@ def test_the_name_of_a_file_is_no_batch(index: Any, method: str) -> None:
         ask(Path("events.csv"))
     with refused(EventError, "(line 1)", "JSON object", index=index):
         ask("no file")
-    # Texts that are refused one by one go on being so.
+    # Texts are still refused one by one.
     found = ask("events.jsonl", on_error="collect")
     assert [event.row for event in found.refused] == [0]
 
@@ -166,7 +166,7 @@ BAD_ITEMS: list[tuple[Any, type[TamisError], str]] = [
 def test_add_many_adds_all_or_nothing(
     index: Any, item: Any, error: type[TamisError], words: str, position: int
 ) -> None:
-    """New ids and replaced ones alike."""
+    """For new and for replaced ids."""
     items: list[Any] = [(id, "true") for id in range(5000)]
     items[1] = ("one", "false")
     items[position] = item
@@ -216,7 +216,7 @@ def test_the_failing_event_of_a_batch_is_named(index: Any, position: int) -> Non
     assert caught.value.item == position
 
 
-# Ctrl-C, in a process of its own
+# Ctrl-C, in a separate process
 
 
 SUBSCRIPTIONS = INDEX + "index.add_many((n, f'a = {n % 9} and b > {n}') for n in range(10_000))"
@@ -238,7 +238,7 @@ def test_an_interrupted_batch_of_json_lines() -> None:
     "events", ["[event] * 300", "'\\n'.join([event] * 300)"], ids=["list", "lines"]
 )
 def test_an_interrupted_batch_of_costly_events(events: str) -> None:
-    """One may be waited for; all of them would take minutes."""
+    """The current event may finish; all of them would take minutes."""
     setup = """
 patterns = ["%" + "abc" * length + "_x%" for length in range(10, 60)]
 index.add_many((pattern, tamis.attr.text.like(pattern)) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""Events that are refused: their form, their size, and objects that fight back."""
+"""Events that are refused: wrong form, size, and hostile objects."""
 
 import json
 import os
@@ -26,7 +26,7 @@ from tamis import (
 
 @pytest.mark.parametrize("event", [None, 3, 1.5, True, ["a"], [("a", 1)], {"a"}, object(), attr.a])
 def test_events_of_another_type(index: Any, event: Any) -> None:
-    words = "an event is a mapping, or JSON as str or bytes", type(event).__name__
+    words = "an event must be a mapping, or JSON as str or bytes", type(event).__name__
     with refused(EventError, *words, index=index):
         index.match(event)
     with refused(EventError, *words, index=index):
@@ -146,7 +146,7 @@ def test_the_limit_on_the_values_of_an_event() -> None:
 
 @pytest.mark.parametrize("open_close", ["[]", "{}"])
 def test_depth_where_nobody_asks(index: Any, open_close: str) -> None:
-    """Well-formed JSON is skipped however deep, or refused as what it is: too deep."""
+    """Well-formed JSON of any depth is skipped, or refused as too deep."""
     opening, closing = ("[", "]") if open_close == "[]" else ('{"x":', "}")
     event = '{"a": 1, "other": ' + opening * MANY + "1" + closing * MANY + "}"
     try:
@@ -164,7 +164,7 @@ def test_mappings_nested_deeply(index: Any) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded by the system's own means")
 def test_explaining_long_lists_takes_bounded_memory() -> None:
-    """Many predicates see one list, which is kept once: 5 MB, not 5 MB for each of a thousand."""
+    """Many predicates see one list, which is stored once: 5 MB, not 5 MB a thousand times."""
     script = """
 import resource, tamis
 index = tamis.Index(limits=tamis.Limits(list=200_000))
@@ -185,7 +185,7 @@ print(index.explain("x", event).truth)
 
 
 class HostileIndex:
-    """Changes a mapping while it is read, and counts as the integer 1."""
+    """Changes a mapping while it is read, and converts to the integer 1."""
 
     def __init__(self, victim: Any) -> None:
         self.victim = victim
@@ -206,7 +206,7 @@ class HostileList(list[Any]):
 
 
 class HostileMapping(Mapping[str, Any]):
-    """Changes the mapping it is part of whenever it is asked anything."""
+    """Changes the mapping that contains it on every access."""
 
     def __init__(self, victim: dict[str, Any]) -> None:
         self.victim = victim

@@ -1,4 +1,4 @@
-"""Expressions that are refused: texts, JSON forms, sizes; and what the errors are."""
+"""Expressions that are refused: texts, JSON forms, sizes; and their errors."""
 
 import pickle
 import time
@@ -319,7 +319,7 @@ def test_options_that_do_not_exist() -> None:
 
 
 def test_errors_are_pickled() -> None:
-    """They cross processes with everything they say."""
+    """Errors keep all their attributes when pickled."""
     index = Index(limits=Limits(nodes=3))
     index.add("x", "a = 1")
     attempts: list[Callable[[], object]] = [

@@ -243,7 +243,7 @@ def test_patterns_take_linear_time() -> None:
     assert index.match({"a": "a" * 100_000 + "b"}) == []
 
 
-# Expressions used as what they are not
+# Misused expressions
 
 
 def test_an_expression_is_no_truth_value() -> None:

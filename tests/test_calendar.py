@@ -1,4 +1,4 @@
-"""Times over all they can be given: days of every year, clocks of many zones."""
+"""Times over their whole range: days of every year, many time zones."""
 
 from datetime import UTC, date, datetime, timedelta
 from random import Random
@@ -34,7 +34,7 @@ def test_the_calendar() -> None:
 
 
 def moments(zone: ZoneInfo, random: Random) -> list[datetime]:
-    """Moments of fifty years, and those around changes of the clock."""
+    """Times in fifty years, including those around clock changes."""
     start = datetime(1975, 1, 1, tzinfo=UTC)
     found = [start + timedelta(seconds=random.randrange(50 * 365 * 86_400)) for _ in range(200)]
     hour = start
@@ -78,7 +78,7 @@ def test_clocks_of_a_zone(name: str) -> None:
 
 @pytest.mark.parametrize("name", ZONES)
 def test_hours_that_are_skipped(name: str) -> None:
-    """A clock that never shows a time: the offset before the change counts."""
+    """For a local time that does not exist, the offset before the change counts."""
     zone = ZoneInfo(name)
     index = Index(time_zone=name)
     index.add("skipped", "cast(wall as timestamp) = cast(meant as timestamp)")

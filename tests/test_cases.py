@@ -37,7 +37,7 @@ def cases(path: Path) -> list[dict[str, Any]]:
 
 
 def check_all(path: Path, check: Callable[[dict[str, Any]], Iterator[str]]) -> None:
-    """Run a check, which yields what is wrong, on every case of a file."""
+    """Run a check, which yields problems, on every case of a file."""
     failures = []
     for case in cases(path):
         try:
@@ -53,7 +53,7 @@ def differs(what: str, found: object, wanted: object) -> Iterator[str]:
 
 
 def as_mapping(text: str) -> dict[str, Any] | None:
-    """The event as Python objects, where these say the same as the JSON."""
+    """The event as Python objects, if these are equivalent to the JSON."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
@@ -82,7 +82,7 @@ def test_there_are_cases() -> None:
 
 
 def accepts(index: Index, id: str | int, expression: str, matcher: Matcher) -> bool:
-    """Add a subscription, unless its normal form explodes, which some matchers refuse."""
+    """Add a subscription, unless its normal form is too large for the matcher."""
     try:
         index.add(id, expression)
     except LimitError as error:
@@ -98,7 +98,7 @@ def zone_of(case: dict[str, Any]) -> str:
 
 
 def now_of(case: dict[str, Any]) -> datetime | None:
-    """The moment that `now()` is for a case; the clock's where it says none."""
+    """The value of `now()` for a case; the clock's by default."""
     return datetime.fromisoformat(case["now"]) if "now" in case else None
 
 
@@ -156,7 +156,7 @@ def test_matches_among_many_are_what_explanations_say(path: Path, mode: Missing)
             event, now = case["event"], now_of(case)
             try:
                 complete.match(event, now=now)
-            except EventError:  # what one case does not ask about may be an error for another
+            except EventError:  # an attribute that one case ignores may be an error in another
                 continue
             explained = {id for id in complete if complete.explain(id, event, now=now).matched}
             for matcher, index in indexes.items():
@@ -205,7 +205,7 @@ def test_language_errors(file: str) -> None:
 
 
 def forms_of(text: str) -> Iterator[tuple[str, Any]]:
-    """An event in every form that can hold it, by name."""
+    """An event in every form that can represent it, by name."""
     yield "JSON", text
     yield "bytes", text.encode()
     mapping = as_mapping(text)
@@ -242,7 +242,7 @@ def test_events_that_are_accepted() -> None:
     check_all(TESTDATA / "events" / "accepted.toml", check)
 
 
-# Values of types that JSON does not know
+# Values of types that JSON lacks
 
 
 def literal(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""What `Index.check` and `tamis check --events` find, and what they survive."""
+"""The findings of `Index.check` and `tamis check --events`, and hostile input to them."""
 
 import json
 from collections.abc import Iterable

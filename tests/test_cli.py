@@ -36,7 +36,7 @@ MATCHES = [
 ]
 
 
-Start = Callable[..., Any]  # a Popen whose streams are there
+Start = Callable[..., Any]  # a Popen with its streams
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts the command as a process of its own."""
+    """Starts the command as a separate process."""
     (tmp_path / "subscriptions.jsonl").write_text(SUBSCRIPTIONS, encoding="utf-8")
     started = []
 
@@ -113,7 +113,7 @@ class TestCheck:
         assert (error["line"], error["column"], error["suggestion"]) == (1, 5, "between")
 
     def test_finds_contradictions_without_events(self, run: Run) -> None:
-        # Whether subscriptions equal or imply others is looked for with events only.
+        # Equal and implied subscriptions are only searched for with events.
         result = run("check", "a > 3 and not a > 2", "b = 1", "b in (1)", "lower(c) = 'X'", "b > 0")
         assert (result.code, result.err) == (1, "")
         *_, last, case, never, summary = result.out.splitlines()
@@ -170,10 +170,16 @@ class TestCheck:
             ('{"id": "x", "expression": {"an": []}}', 'id "x": JSON form .* not `an`'),
             ('{"id": "x", "expression": 5}', 'id "x": JSON form .* expected an object'),
             ('{"id": "x", "expresion": "a"}', 'unknown key "expresion".* mean `expression`'),
-            ('{"id": "x", "expression": "a", "to": 1}', 'unknown key "to".* own in `metadata`'),
-            ('{"id": true, "expression": "a"}', "id true: an id is a string .* not True"),
-            ('{"id": [1], "expression": "a"}', "id .* an id is a string"),
-            ('{"id": "\\ud800", "expression": "a"}', "id .* an id is a string of Unicode text"),
+            (
+                '{"id": "x", "expression": "a", "to": 1}',
+                'unknown key "to".* own data in `metadata`',
+            ),
+            ('{"id": true, "expression": "a"}', "id true: an id must be a string .* not True"),
+            ('{"id": [1], "expression": "a"}', "id .* an id must be a string"),
+            (
+                '{"id": "\\ud800", "expression": "a"}',
+                "id .* an id must be a string of Unicode text",
+            ),
             ('{"id": 9223372036854775808, "expression": "a"}', "id .* 64-bit integer"),
             ('{"id": "x", "id": "y", "expression": "a"}', "the key `id` occurs twice"),
             ('{"id": "x"}', "a subscription needs the key `expression`"),
@@ -304,7 +310,7 @@ class TestMatch:
         [
             ('{"id": 8, "expression": "a <"}', "id 8: column 4: expected a value"),
             ('{"id": 8, "expression": {"an": []}}', "id 8: JSON form of an expression"),
-            ('{"id": null, "expression": "a"}', "id null: an id is a string"),
+            ('{"id": null, "expression": "a"}', "id null: an id must be a string"),
             ('{"id": 7, "expression": "a"}', "the id 7 is already on line 4"),
             ("age > 3", "the line is not valid JSON: column 1: expected a JSON object, found `a`"),
         ],
@@ -332,7 +338,7 @@ class TestMatch:
         assert (found.code, found.json) == (1, [{"line": 1, "matches": ["a", "d"]}])
         beginnings = [
             'rules.jsonl:2: id "b": column 4: expected a value',
-            "rules.jsonl:4: id []: an id is a string",
+            "rules.jsonl:4: id []: an id must be a string",
             'rules.jsonl:5: the id "a" is already on line 1',
             "rules.jsonl:6: the line is not valid JSON: column 2",
             'rules.jsonl:7: id "c": line 2, column 7: expected',
@@ -348,7 +354,9 @@ class TestMatch:
         both = run("top", *command, "-n1", stdin='{"x": }\n{"x": 2}')
         assert both.code == 1
         assert both.json[-1] == {"line": 2, "top": [{"id": "a", "score": 1.0}]}
-        assert run("match", "rules.jsonl", "-", stdin='{"x": 3}').out == ""  # by default none goes
+        assert (
+            run("match", "rules.jsonl", "-", stdin='{"x": 3}').out == ""
+        )  # by default, nothing is skipped
 
     def test_agrees_with_the_library(self, run: Run) -> None:
         index = tamis.Index()
@@ -467,7 +475,7 @@ class TestExplain:
         result = run("explain", "-", "2", "{}", stdin=lines)
         assert result.code == 1
         assert result.err.startswith("<stdin>:2: column 4: expected")
-        lines += "{\n"  # no subscription at all
+        lines += "{\n"  # not a subscription
         assert run("explain", "-", "1", "{}", stdin=lines).code == 0
         result = run("explain", "-", "3", "{}", stdin=lines)
         assert result.code == 1
@@ -491,8 +499,8 @@ class TestUsage:
         ("arguments", "message"),
         [
             (["chek"], 'Unknown command "chek". Did you mean "check"?'),
-            (["check"], "check takes expressions or --file"),
-            (["check", "a", "--file", "events.jsonl"], "check takes expressions or --file"),
+            (["check"], "check takes either expressions or --file"),
+            (["check", "a", "--file", "events.jsonl"], "check takes either expressions or --file"),
             (["check", "events.jsonl"], "events.jsonl is a file; to check what it holds: --file"),
             (["check", "--jsn", "a"], "Unknown option: --jsn"),
             (["match"], 'Command "match" parameter SUBSCRIPTIONS requires an argument'),
@@ -744,7 +752,7 @@ class TestCompile:
             code, _, err = run("compile", "rules.csv", name, "--replace")
             assert (code, "is a symbolic link" in err) == (2, True)
         assert {path.name: path.read_bytes() for path in Path("saved").iterdir()} == before
-        # A manifest that is a link is replaced, and what it points to stays.
+        # A manifest that is a link is replaced, and its target stays.
         Path("saved/index.json").rename("kept.json")
         Path("saved/index.json").symlink_to("../kept.json")
         kept = Path("kept.json").read_bytes()

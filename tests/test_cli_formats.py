@@ -1,4 +1,4 @@
-"""The formats that the command line reads, and what it writes beside the matches."""
+"""The formats that the command line reads, and its output besides matches."""
 
 import gzip
 import json
@@ -44,7 +44,7 @@ def saved(**options: Any) -> tamis.Index:
 
 
 def test_csv_events_are_read_as_json_would_be(run: Run) -> None:
-    """Numbers and truths are these, empty cells are missing; `--text` names what is text."""
+    """Numbers and booleans are converted, empty cells are missing; `--text` keeps text."""
     Path("events.csv").write_text(CSV, encoding="utf-8")
     result = run("match", "subscriptions.jsonl", "events.csv")
     assert (result.code, result.err) == (0, "")
@@ -213,7 +213,7 @@ def test_events_and_metadata_beside_matches(run: Run) -> None:
     events = b'\n {"age": 1.10, "user": {"country": "FR", "id": 3}}\n{"age":18}\n'
     shown = run("match", "subscriptions.jsonl", "-", "--with", "event", stdin=events)
     raw = '{"line": 2, "event": {"age": 1.10, "user": {"country": "FR", "id": 3}}, '
-    assert shown.out.splitlines()[0] == raw + '"matches": []}'  # as it stands in the file
+    assert shown.out.splitlines()[0] == raw + '"matches": []}'  # as in the file
     assert shown.json[1] == {"line": 3, "event": {"age": 18}, "matches": ["adult"]}
     options = ("--with", "event.user.id,event.age", "--with", "metadata.owner", "--only-matched")
     picked = run("match", "subscriptions.jsonl", "-", *options, stdin=events)
@@ -248,7 +248,7 @@ def test_explain_an_event_of_a_file(run: Run) -> None:
 
 
 def test_check_is_told_the_format(run: Run) -> None:
-    """A line that begins with `{` was taken for a subscription, any other for an expression."""
+    """Regression: a line was guessed to be a subscription if it began with `{`."""
     for name in ("-", "rules"):
         refused = run("check", "--file", name)
         assert refused.code == 2
@@ -347,7 +347,7 @@ def test_a_wrong_kind_is_shown_as_it_was_written(run: Run) -> None:
 def test_changes_that_a_killed_server_left(run: Run) -> None:
     saved()
     Path("saved/changes").mkdir()
-    Path(f"saved/changes/changes-{1:020}.log").write_text("")  # of a server that stopped
+    Path(f"saved/changes/changes-{1:020}.log").write_text("")  # from a stopped server
     words = ("match", "saved", "-")
     assert run(*words, stdin="{}").err == ""
     Path(f"saved/changes/changes-{2:020}.log").write_text("change\n")

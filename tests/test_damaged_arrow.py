@@ -1,4 +1,4 @@
-"""Arrow data whose buffers hold what they must not: rows that read it are refused, no others."""
+"""Arrow data with invalid buffers: only rows that read the invalid data are refused."""
 
 import ctypes
 import json
@@ -24,7 +24,7 @@ def index() -> Index:
 
 
 def unchecked(values: list[bytes | None], kind: Any) -> Any:
-    """A column of text that nobody has checked."""
+    """A column of unchecked text."""
     if pa.types.is_dictionary(kind):
         distinct = unchecked(list(dict.fromkeys(values)), kind.value_type)
         numbers = [list(dict.fromkeys(values)).index(value) for value in values]
@@ -174,7 +174,7 @@ def refused_whole(index: Index, table: Any) -> None:
 
 
 class CArray(ctypes.Structure):
-    """What the C data interface hands over."""
+    """An array of the C data interface."""
 
 
 CArray._fields_ = [
@@ -192,7 +192,7 @@ CArray._fields_ = [
 
 
 class Crafted:
-    """A table of one column `a`, whose C structures are changed on the way."""
+    """A table of one column `a`, whose C structures are changed on export."""
 
     def __init__(self, column: Any, change: Callable[[Any], None]) -> None:
         self.array, self.schema = CArray(), ctypes.create_string_buffer(128)
@@ -275,12 +275,12 @@ def test_a_last_offset_that_is_negative(index: Index) -> None:
         pa.string(), 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"bb")]
     )
     table = pa.table({"a": array})
-    offsets[8:] = struct.pack("<i", -1)  # pyarrow has looked at it before
+    offsets[8:] = struct.pack("<i", -1)  # pyarrow has validated it before
     refused_whole(index, table)
 
 
 class CSchema(ctypes.Structure):
-    """The other part of what the C data interface hands over."""
+    """A schema of the C data interface."""
 
 
 CSchema._fields_ = [
@@ -355,11 +355,11 @@ def test_a_stream_is_read_once(index: Index) -> None:
         index.match_batch(Once())
 
 
-# Random damage: whatever the buffers hold, a batch is matched or refused.
+# Random damage: for any buffers, a batch is matched or refused.
 
 
 def flips(random: Random, array: Any) -> Any:
-    """The array with some bytes of its buffers changed; sizes stay what they are."""
+    """The array with some bytes of its buffers changed; sizes stay the same."""
     kind, length = array.type, len(array)
     buffers: list[Any] = [
         None if buffer is None else bytearray(buffer.to_pybytes()) for buffer in array.buffers()
@@ -375,7 +375,7 @@ def flips(random: Random, array: Any) -> Any:
     nested = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     width = 8 if pa.types.is_large_list(kind) or kind == pa.large_string() else 4
     if nested or kind in (pa.string(), pa.large_string()):
-        # The interface does not say how many bytes there are; the last offset does.
+        # The interface does not give the number of bytes; the last offset does.
         buffers[1] = damage(random, buffers[1], keep=(len(array) * width, (len(array) + 1) * width))
     if nested:
         children = [flips(random, array.values)]
@@ -428,7 +428,7 @@ def test_random_damage(index: Index, seed: int) -> None:
             columns = {
                 name: flips(random, array) for name, array in random.choice(makers)().items()
             }
-        except pa.ArrowInvalid:  # which pyarrow notices itself
+        except pa.ArrowInvalid:  # pyarrow detects it
             continue
         table = pa.table(columns).slice(random.randrange(3))
         try:
@@ -464,7 +464,7 @@ def test_what_a_subscription_has_besides_is_checked_too(name: str) -> None:
     assert list(builder.finish()) == ["x"]
 
 
-# Lengths that lie
+# Wrong lengths
 
 
 class Lying:

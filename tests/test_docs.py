@@ -1,4 +1,4 @@
-"""What the documentation shows is true: its Python runs, its expressions are read as it says."""
+"""The documentation is correct: its Python runs, and its expressions parse as described."""
 
 import ast
 import io
@@ -31,7 +31,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def rows(page: Path, *heads: str) -> list[list[str]]:
-    """The rows of the page's table with these heads; code loses its marks."""
+    """The rows of the page's table with these headers, without backticks."""
     text = page.read_text(encoding="utf-8")
     head = r"^\| " + r" \| ".join(map(re.escape, heads)) + r" \|\n\|[-|]+\|\n((?:\|.*\n?)+)"
     found = re.search(head, text, re.MULTILINE)
@@ -50,7 +50,7 @@ def write_files(page: Path, folder: Path) -> None:
 
 
 def run(code: str, names: dict[str, Any]) -> None:
-    """Run a block; where a line shows a result in a comment, it must be that."""
+    """Run a block; results shown in comments must be correct."""
     lines = code.splitlines()
     for statement in ast.parse(code).body:
         assert statement.end_lineno is not None
@@ -74,7 +74,7 @@ def run(code: str, names: dict[str, Any]) -> None:
 
 
 def first_page() -> dict[str, Any]:
-    """The names that a reader of the first page has at hand."""
+    """The names defined on the first page."""
     names: dict[str, Any] = {}
     for code in blocks(DOCS / "index.md", "python"):
         run(code, names)
@@ -88,7 +88,7 @@ def test_the_first_page_has_an_example() -> None:
 
 def test_the_readme_has_an_example() -> None:
     for code in blocks(ROOT / "README.md", "python"):
-        run(code, {})  # it stands alone
+        run(code, {})  # it is self-contained
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -247,7 +247,7 @@ def test_the_builder_says_what_the_text_says() -> None:
 
 
 def test_the_truth_tables() -> None:
-    """The table of connectives on the page about semantics, with attributes for its letters."""
+    """The truth tables on the page about semantics, with attributes for their letters."""
     values = {"true": True, "false": False}
     heads = ["`a`", "`b`", "`a and b`", "`a or b`", "`a xor b`", "`a xnor b`"]
     index = tamis.Index()

@@ -1,4 +1,4 @@
-"""XPath predicates in expressions: a document beside the attributes of an event."""
+"""XPath predicates in expressions: a document in addition to the attributes of an event."""
 
 import io
 import json
@@ -28,7 +28,7 @@ def test_a_document_beside_attributes(matcher: Matcher) -> None:
     assert index.match({"priority": 3}, document=CATALOG) == []
     assert index.match({"priority": 5}, document=b"<c><draft/></c>") == []
     assert index.match({"priority": 5}, document=io.BytesIO(CATALOG.encode())) == ["offer"]
-    # Without a document nothing is known of it; a document that satisfies nothing is known.
+    # Without a document the result is unknown; with a document that satisfies nothing it is false.
     index.add("final", "not xpath('//draft')")
     assert index.match({}) == []
     assert index.match({}, document=None) == []
@@ -155,7 +155,7 @@ def test_a_broken_document_is_an_error_whoever_asks() -> None:
         assert caught.value.item == 1
         with pytest.raises(tamis.DocumentError):
             index.explain("x", {}, document="<a")
-        with pytest.raises(TypeError, match="a document is bytes"):
+        with pytest.raises(TypeError, match="a document must be bytes"):
             index.match({}, document=3)  # type: ignore[arg-type]
     small = Index(limits=tamis.Limits(xml=xml.Limits(document=10)))
     assert small.limits.xml.document == 10
@@ -180,7 +180,7 @@ def test_batches_have_a_document_per_event() -> None:
         index.match_batch(events, documents=["<b/>"])
     with pytest.raises(tamis.EventError, match="more documents than events"):
         index.match_batch(events, documents=[None] * 5)
-    # An event without a document does not see that of the event before.
+    # An event without a document does not use that of the previous event.
     assert index.match({"n": 1}, document="<b/>") == ["b"]
     assert index.match({"n": 1}) == []
 
@@ -227,7 +227,7 @@ def test_explanations_say_what_the_document_satisfied() -> None:
 
 
 class Expressions:
-    """Random expressions over documents and attributes, and what they are by Kleene's rules."""
+    """Random expressions over documents and attributes, and their truth in Kleene's logic."""
 
     def __init__(self, seed: int, queries: list[str]) -> None:
         self.random = random.Random(seed)
@@ -316,7 +316,7 @@ def test_a_saved_index_keeps_what_it_asks_of_documents(tmp_path: Path) -> None:
     assert len(files) == 1
     opened = tamis.open(tmp_path)
     assert opened.match({"n": 1}, document="<a x='4'/>") == [4]
-    # What is removed is forgotten, and what is added is asked.
+    # Removed expressions are dropped, and added ones are evaluated.
     for n in range(500):
         opened.remove(n)
     opened.add("b", "xpath('//b')")
@@ -354,7 +354,7 @@ def test_threads_see_all_or_nothing_of_a_change() -> None:
 
     def read() -> None:
         while not stop.is_set():
-            # What is removed meanwhile must not appear because its question is forgotten.
+            # An expression removed concurrently must not appear because its XPath was dropped.
             found = index.match({}, document="<a/>")
             if found not in (["steady"], ["steady", "coming"]):
                 wrong.append(found)

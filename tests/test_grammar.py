@@ -1,4 +1,4 @@
-"""Laws of how expressions with terms, types and lists are written, whatever the expression."""
+"""Laws of the text of expressions with terms, types and lists."""
 
 import copy
 import pickle
@@ -50,7 +50,7 @@ def test_spelling_does_not_matter(node: Node, random: Random) -> None:
 
 
 def without_a_pair(written: str) -> Iterator[str]:
-    """A text without one pair of parentheses, those of calls and sets left alone."""
+    """The text without one pair of parentheses, except those of calls and sets."""
     quoted = [found.span() for found in re.finditer(r"'(?:''|[^'])*'|\"(?:\"\"|[^\"])*\"", written)]
     opened: list[int] = []
     for place, character in enumerate(written):

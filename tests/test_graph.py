@@ -1,4 +1,4 @@
-"""`tamis.Graph`: what it finds, as it changes, and where it is kept."""
+"""`tamis.Graph`: searching, changing and saving."""
 
 import itertools
 import threading
@@ -95,7 +95,7 @@ def test_changes() -> None:
     graph.remove_node("net1")
     assert "net1" not in graph
     assert list(graph.match(EVENT, "pub1")) == []
-    # A node added again is another one: its edges are gone.
+    # A node that was removed and added again has no edges.
     graph.add_node("net1")
     assert list(graph.match(EVENT, "pub1")) == []
     assert len(graph) == 7

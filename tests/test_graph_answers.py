@@ -1,4 +1,4 @@
-"""What a graph says beside the nodes: why an event reaches one, and which are worth most."""
+"""Explanations and rankings of a graph."""
 
 import pytest
 
@@ -24,11 +24,11 @@ def test_explain_a_cut() -> None:
     assert node == "net3"
     assert why.truth == "false"
     assert "topic = 'travel'" in str(explanation)
-    # An edge that refuses, beside the node: either must take the event.
+    # An edge that refuses, in addition to the node: one of them must accept the event.
     graph.add_edge("net2", "adv3", expression="age < 18")
     cut = graph.explain(EVENT, "pub1", "adv3").cut
     assert {place for place, _ in cut} == {"net3", ("net2", "adv3")}
-    # What refuses but would change nothing is not in the way.
+    # A refusal that changes nothing is not part of the cut.
     graph.add_edge("net2", "net4")
     graph.add_node("net4", "false")
     graph.add_edge("net4", "net1")
@@ -36,7 +36,7 @@ def test_explain_a_cut() -> None:
         "net3",
         ("net2", "adv3"),
     }
-    # The target itself may be the one that refuses.
+    # The target itself may refuse.
     assert [place for place, _ in graph.explain(EVENT, "pub1", "adv2").cut] == ["adv2"]
 
 
@@ -82,7 +82,7 @@ def test_top() -> None:
     graph.add_node("adv3", "age > 30")
     assert [found.id for found in graph.top(EVENT, "pub1", 2)] == ["adv1", "net1"]
     for wrong in (-1, float("nan")):
-        with pytest.raises(GraphError, match="max_cost is a number from 0"):
+        with pytest.raises(GraphError, match="max_cost must be a number of at least 0"):
             graph.top(EVENT, "pub1", max_cost=wrong)
     with pytest.raises(UnknownIdError):
         graph.top(EVENT, "nobody")

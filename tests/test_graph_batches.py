@@ -1,4 +1,4 @@
-"""Many events that go through a graph at once: lists, JSON lines and Arrow data."""
+"""Searching a graph for many events at once: lists, JSON lines and Arrow data."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ def test_batches() -> None:
     assert graph.match_batch([], "pub1") == []
     with pytest.raises(GraphError, match="2 sources and 1 events"):
         graph.match_batch([EVENT], ["net3", "net2"])
-    with pytest.raises(GraphError, match="more events than sources, which are 1"):
+    with pytest.raises(GraphError, match=r"more events than sources \(1\)"):
         graph.match_batch([EVENT, EVENT], ["net3"])
     with pytest.raises(tamis.EventError, match="not one event"):
         graph.match_batch(EVENT, "pub1")
@@ -67,7 +67,7 @@ def test_arrow_data_that_cannot_be_searched() -> None:
     table = pyarrow.table({"age": [1, 2], "from": ["pub1", "x"], "none": ["pub1", None]})
     both: dict[str, Any] = {"source": "pub1", "sources": "from"}
     for arguments in ({}, both):
-        with pytest.raises(ValueError, match="give `source`, a node, or `sources`"):
+        with pytest.raises(ValueError, match="pass `source`, a node, or `sources`"):
             graph.match_batch(table, **arguments)
     with pytest.raises(UnknownIdError):
         graph.match_batch(table, "pub7")

@@ -28,7 +28,7 @@ def test_from_networkx_and_back() -> None:
     ]
     undirected = Graph.from_networkx(networkx.path_graph(4))
     assert set(undirected.match({}, 3)) == {0, 1, 2, 3}
-    with pytest.raises(tamis.SubscriptionError, match="an id is a string"):
+    with pytest.raises(tamis.SubscriptionError, match="an id must be a string"):
         Graph.from_networkx(networkx.DiGraph([((1, 2), (3, 4))]))
 
 

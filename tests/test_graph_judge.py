@@ -1,4 +1,4 @@
-"""NetworkX as the judge of what an event reaches in random graphs."""
+"""Compares the nodes reached in random graphs with NetworkX."""
 
 import networkx
 from hypothesis import given, settings
@@ -62,8 +62,8 @@ def test_networkx_agrees(
                     == len(explanation.path) - 1
                 )
             if not explanation.reached:
-                # Without what is in the way, no path is left; and without it being in the way,
-                # there was one.
+                # Removing the cut leaves no path; if the cut accepted the event, there would be
+                # one.
                 rest = judge.copy()
                 for place, why in explanation.cut:
                     assert not why.matched

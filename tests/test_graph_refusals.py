@@ -1,4 +1,4 @@
-"""What a graph refuses, and that it stays as it was."""
+"""Input that a graph refuses, without being changed."""
 
 from typing import Any
 
@@ -45,12 +45,12 @@ def test_costs_are_finite_and_not_negative(cost: float) -> None:
 @pytest.mark.parametrize(
     ("nodes", "edges", "error", "message"),
     [
-        ([("a", "b", "c")], None, GraphError, "a node is an id, or"),
-        (["a", 1.5], None, tamis.SubscriptionError, "an id is a string"),
+        ([("a", "b", "c")], None, GraphError, "a node must be an id, or"),
+        (["a", 1.5], None, tamis.SubscriptionError, "an id must be a string"),
         ([("a", "x =")], None, tamis.ExpressionSyntaxError, r"item 0 \(node \('a', 'x ="),
         ([("a", 5)], None, tamis.ExpressionError, "text or a tamis.Expression, not int"),
-        (None, [("a",)], GraphError, "an edge is"),
-        (None, ["ab"], GraphError, "an edge is"),
+        (None, [("a",)], GraphError, "an edge must be"),
+        (None, ["ab"], GraphError, "an edge must be"),
         (None, [("a", "b", None, "cheap")], GraphError, "not str"),
         (None, [("a", "b"), ("a", None)], tamis.SubscriptionError, "item 1"),
         ("ab", None, tamis.SubscriptionError, "not text"),
@@ -68,9 +68,9 @@ def test_a_batch_that_cannot_be_used_adds_nothing(
 
 def test_bad_arguments() -> None:
     graph = exchange()
-    with pytest.raises(ValueError, match=r"strategy is one of .*not \"dfs\""):
+    with pytest.raises(ValueError, match=r"strategy must be one of .*not \"dfs\""):
         graph.match(EVENT, "pub1", strategy="dfs")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match='missing is "unknown" or "false"'):
+    with pytest.raises(ValueError, match='missing must be "unknown" or "false"'):
         Graph(missing="no")  # type: ignore[arg-type]
     with pytest.raises(tamis.EventError):
         graph.match(5, "pub1")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Input made to exhaust time or memory: answered in linear work, or refused with both numbers."""
+"""Input designed to exhaust time or memory takes linear work, or is refused with both numbers."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tamis import Index, LimitError, Limits, attr, lab
 
 
 def limit(caught: pytest.ExceptionInfo[LimitError]) -> tuple[str, int]:
-    """The name of the limit and what it allows, after a look at the rest."""
+    """The name of the limit and its value, after checking the rest."""
     assert caught.value.found > caught.value.allowed
     return caught.value.limit, caught.value.allowed
 
@@ -78,7 +78,7 @@ def test_hierarchies_are_linear() -> None:
 
 
 def patterns() -> Iterator[str]:
-    """Regular expressions that are short to write and large to compile."""
+    """Short regular expressions with a large compiled form."""
     return (rf"a matches '\w{{14}}{number}'" for number in range(600))
 
 

@@ -1,4 +1,4 @@
-"""A folder that somebody else can write to: what is forged there is refused, and harms nothing."""
+"""Forged files in a folder that others can write to are refused, and do no harm."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ SAVED: list[tuple[str, Callable[[Path], object], Callable[[Path], object]]] = [
 
 
 def run(code: str, *arguments: object, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-    """Run code in a process of its own, which must end."""
+    """Run code in a separate process, which must end."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
@@ -120,10 +120,10 @@ def test_links_are_not_followed(
         file.symlink_to(moved)
         with pytest.raises(StorageError, match="symbolic link"):
             open(folder)
-        save(folder)  # in the place of the link, not of what it leads to
+        save(folder)  # replaces the link, not its target
         assert not file.is_symlink()
         open(folder)
-    (tmp_path / "link").symlink_to(folder)  # which the user chose
+    (tmp_path / "link").symlink_to(folder)  # chosen by the user
     open(tmp_path / "link")
 
 
@@ -146,7 +146,7 @@ def test_pipes_and_devices_are_refused(
         except tamis.StorageError as error:
             print(error)
         """
-        told = run(code, tmp_path, kind)  # a process of its own: it would wait for ever
+        told = run(code, tmp_path, kind)  # a separate process, because it might hang
         assert "not a regular file" in told.stdout, told.stderr
         file.unlink()
         file.write_bytes(content)
@@ -188,7 +188,7 @@ def test_a_copy_survives_what_ends_a_map(
     assert told.returncode == 0, told.stderr
     assert told.stdout.startswith("[" if kind == "index" else "['y']")
     path.write_bytes(content)
-    # As the documentation says.
+    # As documented.
     assert run(code, kind, tmp_path, False).returncode == -signal.SIGBUS
 
 

@@ -1,4 +1,4 @@
-"""The everyday life of an index: the calls a user makes, and what they answer."""
+"""The everyday methods of an index."""
 
 import json
 from types import MappingProxyType

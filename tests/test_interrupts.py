@@ -1,4 +1,4 @@
-"""Ctrl-C while filters, nodes and edges are added, in a process of its own."""
+"""Ctrl-C while filters, nodes and edges are added, in a separate process."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_few_long_filters() -> None:
 
 def test_filters_that_are_compiled() -> None:
     items = "items = [(n, f'//a{n % 999}/b{n}[@c = {n}]//d') for n in range(200_000)]"
-    # What is added to another filter leaves this one alone; one of the calls is interrupted.
+    # The calls add to other filters, so this one stays the same; one of them is interrupted.
     interrupt(f"{FILTERS}\n{items}", "for _ in itertools.count(): xml.Filter().add_many(items)")
 
 

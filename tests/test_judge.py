@@ -1,4 +1,4 @@
-"""The judge of the language is judged itself: DuckDB gives the same answers about the same rows."""
+"""Checks the judge of the language: DuckDB gives the same results on the same rows."""
 
 import os
 from random import Random

@@ -1,4 +1,4 @@
-"""Every case of `testdata/semantics` is judged: what was written by hand is the language."""
+"""The judge agrees with every handwritten case of `testdata/semantics`."""
 
 import json
 import tomllib
@@ -15,7 +15,7 @@ from judge.terms import Missing, Setting
 from judge.values import Unspecified
 
 TESTDATA = Path(__file__).parent.parent / "testdata"
-SEMANTICS = [  # regular expressions are Rust's, whose time is bounded
+SEMANTICS = [  # regular expressions are those of Rust, with bounded time
     path for path in sorted((TESTDATA / "semantics").glob("*.toml")) if path.stem != "matches"
 ]
 MODES: list[Missing] = ["unknown", "false"]

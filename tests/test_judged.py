@@ -1,4 +1,4 @@
-"""Expressions with terms, types and lists: every matcher finds what the judge finds."""
+"""Expressions with terms, types and lists: every matcher agrees with the judge."""
 
 from pathlib import Path
 from random import Random
@@ -45,7 +45,7 @@ def test_an_opened_index_finds_the_same(tmp_path: Path) -> None:
 
 
 def asked_of_tamis(table: Table) -> list[list[Truth]]:
-    """The truths of rows given as Arrow data: where neither holds nor its negation, unknown."""
+    """The truths of Arrow rows: unknown if neither an expression nor its negation holds."""
     index = tamis.Index(time_zone=table.zone)
     for number, node in enumerate(table.nodes):
         index.add(2 * number, text(node))
@@ -67,7 +67,7 @@ def test_rows_of_arrow_data_are_as_duckdb_has_them() -> None:
 
 
 def test_events_one_by_one_are_as_judged() -> None:
-    """The same rows as Python's objects."""
+    """The same rows as Python objects."""
     for table in tables(Random(SEED), QUESTIONS, ROWS):
         index = tamis.Index(time_zone=table.zone)
         index.add_many((number, text(node)) for number, node in enumerate(table.nodes))

@@ -1,4 +1,4 @@
-"""The laboratory: the same bytes from the same seed, and no time for a wrong answer."""
+"""The laboratory: the same bytes from the same seed, and no times for wrong results."""
 
 import json
 import re
@@ -72,7 +72,7 @@ class Crashing(Forgetful):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where matchers of others and the files of a user are; the current folder."""
+    """The current folder, with external matchers and a user's files."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "strangers.py").write_text(STRANGERS, encoding="utf-8")
     (tmp_path / "random.py").write_text("raise SystemExit('not the library')", encoding="utf-8")
@@ -114,7 +114,7 @@ def test_a_graph_is_written_whole(tmp_path: Path) -> None:
     assert sum(map(len, found)) > 100
     lines = text["sources"].read_text("utf-8").splitlines()
     assert lines == ["number,source", *(f"{at},{name}" for at, name in enumerate(sources))]
-    with pytest.raises(ValueError, match="dense is not a graph, but exchange is"):
+    with pytest.raises(ValueError, match="dense is not a graph; exchange is"):
         Workload("dense").nodes()
 
 
@@ -191,7 +191,7 @@ def test_generating_nothing_and_too_much(tmp_path: Path) -> None:
         (1, -1, "dense"),
         (1, 0, "x"),
     ):
-        with pytest.raises(ValueError, match=r"count is|seed is|no workload"):
+        with pytest.raises(ValueError, match=r"count must be|seed must be|unknown workload"):
             lab.generate(name, count, seed=seed, folder=tmp_path)
 
 
@@ -223,8 +223,8 @@ def test_tests_know_every_matcher() -> None:
 @pytest.mark.parametrize(
     ("matcher", "reason"),
     [
-        ("Forgetful", r"event \d: [01] matches, [12] by scan"),
-        ("Confused", r"event \d: [12] matches as by scan, but others"),
+        ("Forgetful", r"event \d: [01] matches, but scan finds [12]"),
+        ("Confused", r"event \d: [12] matches like scan, but different ones"),
     ],
 )
 def test_a_wrong_matcher_gets_no_time(folder: Path, matcher: str, reason: str) -> None:
@@ -240,7 +240,7 @@ def test_a_wrong_matcher_gets_no_time(folder: Path, matcher: str, reason: str) -
 
 def test_a_matcher_that_is_wrong_outside_the_sample(folder: Path) -> None:
     wrong = only("strangers:Tiring", sample=1)
-    reason = "0.333333 matches per event over 3 events, 1 by scan"
+    reason = "0.333333 matches per event over 3 events, but scan finds 1"
     assert (wrong.status, wrong.reason) == ("differs", reason)
     assert {getattr(wrong, name) for name in FIGURES} == {None}
 
@@ -279,7 +279,7 @@ def test_what_cannot_be_compared() -> None:
         (SUBSCRIPTIONS, EVENTS, ["skan"]),
         (SUBSCRIPTIONS, EVENTS, ["strangers:"]),
     ):
-        with pytest.raises(ValueError, match=r"at least|no matcher"):
+        with pytest.raises(ValueError, match=r"at least|unknown matcher"):
             lab.compare(items, events, matchers=matchers)
     with pytest.raises(EventError) as caught:
         lab.compare(SUBSCRIPTIONS, [*EVENTS, b'{"x": '], matchers=["scan"])
@@ -327,7 +327,7 @@ def test_compare_as_text_and_recorded(tamis: Call) -> None:
     assert head.split()[:3] == ["matcher", "build", "s"]
     assert compiled.split()[-2:] == ["1.0", "3"]
     assert wrong.split()[:2] == ["strangers:Forgetful", "differs:"]
-    assert "2 subscriptions, 3 events; answers to 3 of them compared with scan" in out
+    assert "2 subscriptions, 3 events; matches of 3 of them compared with scan" in out
     assert "use compiled: " in out
     (kept,) = Path("kept").iterdir()
     rows = parquet.read_table(kept).to_pylist()
@@ -416,10 +416,10 @@ def test_filters_that_cannot_be_compared(tamis: Call) -> None:
         Path(f"{name}.jsonl").write_text(text, encoding="utf-8")
     for filters, documents, message in (
         ("bad", "documents", "bad.jsonl: item 0 (id 1): line 1, column 5:"),
-        ("mixed", "documents", "mixed.jsonl:2: a line is a JSON object with `id` and `xpath`"),
-        ("untyped", "documents", "untyped.jsonl:1: `xpath` is a text"),
+        ("mixed", "documents", "mixed.jsonl:2: a line must be a JSON object with `id` and `xpath`"),
+        ("untyped", "documents", "untyped.jsonl:1: `xpath` must be a text"),
         ("filters", "broken", "broken.jsonl:2: "),
-        ("filters", "events", "events.jsonl:1: a line is a JSON object with `document`"),
+        ("filters", "events", "events.jsonl:1: a line must be a JSON object with `document`"),
     ):
         words = (f"{filters}.jsonl", f"{documents}.jsonl", "--matchers", "auto")
         code, out, err = tamis("lab", "compare", *words)
@@ -432,28 +432,28 @@ def test_what_the_command_refuses(tamis: Call) -> None:
     Path("worse.jsonl").write_text('{"x": 4}\n\n{"x": }\n', encoding="utf-8")
     Path("odd.jsonl").write_text('{"id": 1.5, "expression": "x > 1"}\n', encoding="utf-8")
     for words, code, message in (
-        (("compare", "odd.jsonl", FILES[1]), 1, "odd.jsonl: item 0 (id 1.5): an id is"),
+        (("compare", "odd.jsonl", FILES[1]), 1, "odd.jsonl: item 0 (id 1.5): an id must be"),
         (("compare", "bad.jsonl", FILES[1]), 1, "bad.jsonl:1: "),
         (
             ("compare", FILES[0], "worse.jsonl"),
             1,
             "worse.jsonl:3: the event is invalid JSON: column 7",
         ),
-        (("compare", *FILES, "--matchers", "skan"), 2, "tamis: there is no matcher 'skan', but"),
+        (("compare", *FILES, "--matchers", "skan"), 2, "tamis: unknown matcher 'skan'; known:"),
         (("compare", *FILES, "--events", "0"), 2, "tamis: --events and"),
         (("compare", "none.parquet", FILES[1]), 2, "tamis: cannot read none.parquet: "),
         (("compare", "-", "-"), 2, "tamis: subscriptions and events cannot both"),
-        (("generate", "nothing", "3", "--out", "w"), 2, 'tamis: there is no workload "nothing"'),
+        (("generate", "nothing", "3", "--out", "w"), 2, 'tamis: unknown workload "nothing"'),
         (("generate", "xml", "3", "--out", "w", "--set", "x"), 2, "tamis: --set takes name=value"),
         (
             ("generate", "xml", "3", "--out", "w", "--set", "depth=40"),
             2,
-            "tamis: depth is from 1 to 32, not 40",
+            "tamis: depth must be from 1 to 32, not 40",
         ),
         (
             ("generate", "xml", "3", "--out", "w", "--set", "schema=news", "width=1"),
             2,
-            'tamis: there is no parameter "width", but ',
+            'tamis: unknown parameter "width"; known: ',
         ),
     ):
         found, out, err = tamis("lab", *words)

@@ -1,4 +1,4 @@
-"""Experiments as files: what they say is read, and what they should say is told."""
+"""Experiment files: reading them, and the errors of invalid ones."""
 
 import re
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_cells_and_their_judges(tmp_path: Path) -> None:
     ]
     _, _, cell, judge = cells[0]
     assert cell.parameters == {"depth": [1, 2], "seed": 7, "size": 100}
-    assert judge.key == cells[1][2].key  # scan is measured anyway
+    assert judge.key == cells[1][2].key  # scan is also a series
     alone = GOOD.replace('[[series]]\nmatcher = "scan"\n', "").replace(', "scan"]', "]")
     _, _, cell, judge = next(read(tmp_path, alone).cells("full", 7))
     assert (judge.matcher, judge.effort.events) == ("scan", cell.effort.sample)
@@ -97,30 +97,42 @@ def test_cells_of_another_file(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('title = "time by size"\n', "", "`title` is missing: a text"),
-        ('title = "time by size"', "title = 3", "`title` is a text, not 3"),
+        ('title = "time by size"', "title = 3", "`title` must be a text, not 3"),
         ("found =", "fuond =", "`fuond` is not a key here; did you mean `found`?"),
         (
             "[small.effort]",
             "[small.efort]",
             "`small.efort` is not a key here; did you mean `effort`?",
         ),
-        ("events = 5", "events = 0", "`small.effort.events` is above 0, not 0"),
-        ("events = 5", "events = 0.5", "`small.effort.events` is a whole number, not 0.5"),
+        ("events = 5", "events = 0", "`small.effort.events` must be above 0, not 0"),
+        ("events = 5", "events = 0.5", "`small.effort.events` must be a whole number, not 0.5"),
         (
             "events = 5",
             "event = 5",
             "`small.effort.event` is not a key here; did you mean `events`?",
         ),
-        ("size = [50]", "size = []", "`small.varied.size` is a list of values, not []"),
-        ("size = [50]", "depth = [50]", "`varied` has one parameter, not size, depth"),
-        ('log = ["y"]', 'log = ["z"]', "`draw.log` has 'x' and 'y', not 'z'"),
-        ('log = ["y"]', 'kind = "pie"', "`draw.kind` is 'lines' or 'bars' or 'table', not 'pie'"),
+        ("size = [50]", "size = []", "`small.varied.size` must be a list of values, not []"),
+        ("size = [50]", "depth = [50]", "`varied` must have one parameter, not size, depth"),
+        ('log = ["y"]', 'log = ["z"]', "`draw.log` may contain 'x' and 'y', not 'z'"),
+        (
+            'log = ["y"]',
+            'kind = "pie"',
+            "`draw.kind` must be 'lines' or 'bars' or 'table', not 'pie'",
+        ),
         ('log = ["y"]', 'kind = "table"', "`draw.rows` and `columns` leave out 2 metrics"),
-        ('order = ["kindex"', 'order = ["kidnex"', "`order` has 'kidnex', but the series are kin"),
-        ('matcher = "scan"', 'matcher = "kindex"', "`series[2].name` is 'kindex' a second time"),
+        (
+            'order = ["kindex"',
+            'order = ["kidnex"',
+            "`order` contains 'kidnex', but the series are kin",
+        ),
+        (
+            'matcher = "scan"',
+            'matcher = "kindex"',
+            "`series[2].name` is 'kindex', which another series has",
+        ),
         ('matcher = "scan"', "", "`series[2].matcher` is missing: a text"),
         ("times = 1.0", "time = 1.0", "`draw.y.time` is not a key here; did you mean `times`?"),
-        ('["time", {', "[3, {", "`draw.y` is the name of a figure or a table, not 3"),
+        ('["time", {', "[3, {", "`draw.y` must be the name of a metric or a table, not 3"),
     ],
 )
 def test_what_is_wrong_is_told(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -140,7 +152,7 @@ def test_what_is_wrong_is_told(tmp_path: Path, old: str, new: str, message: str)
         ),
         ("depth = [1, 2]", "deep = 2", "`fontoura.deep` cannot be 'deep'; did you mean 'depth'?"),
         ('matcher = "scan"', 'matcher = "skan"', "`series.matcher` cannot be 'skan'; did you mean"),
-        ('label = "K-index"', "options = { x = 1 }", "`kindex.options` cannot be 'x'; there are"),
+        ('label = "K-index"', "options = { x = 1 }", "`kindex.options` cannot be 'x'; known:"),
     ],
 )
 def test_what_there_is_not(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -166,13 +178,14 @@ def test_names_of_experiments() -> None:
     assert names("all", "ji") == list(experiments.shipped())
     with pytest.raises(
         ExperimentError,
-        match=r"'fig14' is one of broder/fig14, diao/fig14, fontoura/fig14, whang/fig14: say which",
+        match=r"'fig14' is ambiguous: broder/fig14, diao/fig14, fontoura/fig14, whang/fig14",
     ):
         names("fig14")
     with pytest.raises(ExperimentError, match=r"a/x.toml and b/x.toml are both called x"):
         names("a/x.toml", "b/x.toml")
     with pytest.raises(
-        ExperimentError, match=r"no experiment 'fig99': .*\(broder, diao, fontoura, ji, whang\)"
+        ExperimentError,
+        match=r"unknown experiment 'fig99': .*\(broder, diao, fontoura, ji, whang\)",
     ):
         names("fig99")
 

@@ -46,7 +46,7 @@ def test_the_digest_can_be_computed_elsewhere() -> None:
     found = measured(**spec, events=3)
     assert found["counts"] == [0, 0, 0]
     value = 0xCBF29CE484222325
-    for byte in b"\n\n\n":  # the numbers of an event's matches, with commas, would stand before
+    for byte in b"\n\n\n":  # the numbers of an event's matches, with commas, would come first
         value = (value ^ byte) * 0x100000001B3 % (1 << 64)
     assert found["digest"] == f"{value:016x}"
 
@@ -64,8 +64,8 @@ def test_what_is_measurable_has_names() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"workload": "whang", "matcher": "skan"}, "there is no matcher"),
-        ({"workload": "wang", "matcher": "scan"}, "there is no workload"),
+        ({"workload": "whang", "matcher": "skan"}, "unknown matcher"),
+        ({"workload": "wang", "matcher": "scan"}, "unknown workload"),
         (
             {"workload": "whang", "matcher": "compact", "parameters": {"size": 9}},
             "cannot express: ",
@@ -82,11 +82,11 @@ def test_parameters_of_a_workload() -> None:
         Workload("whang", size=10, parameters=text) for text in ("{}", '{"months": 12}')
     )
     assert usual.expressions(0, 10) != other.expressions(0, 10)
-    with pytest.raises(ValueError, match='no parameter "month", but attribute_exponent'):
+    with pytest.raises(ValueError, match='unknown parameter "month"; known: attribute_exponent'):
         Workload("whang", parameters='{"month": 12}')
-    with pytest.raises(ValueError, match="months is from 1 to 12, not 13"):
+    with pytest.raises(ValueError, match="months must be from 1 to 12, not 13"):
         Workload("whang", parameters='{"months": 13}')
-    with pytest.raises(ValueError, match="parameters are a JSON object"):
+    with pytest.raises(ValueError, match="the parameters must be a JSON object"):
         Workload("whang", parameters="months")
 
 

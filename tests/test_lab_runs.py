@@ -1,4 +1,4 @@
-"""Running experiments: right before fast, recorded one by one, and drawn from records alone."""
+"""Running experiments: checked before timed, recorded one by one, drawn from records."""
 
 import json
 import re
@@ -75,7 +75,7 @@ memory_limit = 1024
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, in which matchers of others lie."""
+    """The current folder, with external matchers."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "strangers.py").write_text(STRANGERS, encoding="utf-8")
     return tmp_path
@@ -116,7 +116,7 @@ def test_every_figure_is_recorded(folder: Path) -> None:
     ("matcher", "reason"),
     [
         ("Forgetful", "event 1: "),
-        ("Confused", "as many matches as by scan, but others"),
+        ("Confused", "as many matches as scan, but different ones"),
     ],
 )
 def test_a_wrong_matcher_gets_no_time(folder: Path, matcher: str, reason: str) -> None:
@@ -247,7 +247,7 @@ def test_the_commands(tamis: Call) -> None:
     kept = Path("benchmarks/record/this")
     assert len(list(kept.glob("*.parquet"))) == 1
     code, out, _ = tamis("run", "mine.toml", "--machine", "this", "--seed", "3")
-    assert "4 of all known before, 0.0 s" in out
+    assert "4 of them recorded before, 0.0 s" in out
     drawing = ("draw", "mine.toml", "--machine", "this", "--seed", "3", "--out", "drawn")
     code, out, _ = tamis(*drawing)
     assert (code, out.split()) == (0, [str(Path("drawn/mine.svg")), str(Path("drawn/mine.png"))])
@@ -300,7 +300,7 @@ def test_rivals_are_what_is_faster_than_the_default() -> None:
     assert (found.compared, found.incomparable) == (2, 1)
     assert [each.factor for each in verdicts.rivals(rows, 1.5).rivals] == [2.0]
     assert verdicts.rivals(rows, runs=2).rivals == []
-    # In the second run the gain of one is gone.
+    # In the second run, one of them is no longer faster.
     again = [_row("auto", 10, 1, "2"), _row("atree", 9.5, 1, "2")]
     assert verdicts.rivals([*rows, *again], runs=2).rivals == []
     again = [_row("auto", 10, 1, "2"), _row("atree", 8, 1, "2")]
@@ -320,12 +320,12 @@ def test_the_command_lists_rivals(tamis: Call) -> None:
 
 def test_what_the_commands_refuse(tamis: Call) -> None:
     for words, message in (
-        (("run", "fig99"), "tamis: there is no experiment 'fig99': name a figure such as"),
+        (("run", "fig99"), "tamis: unknown experiment 'fig99': name a figure such as"),
         (("run", "none.toml"), "tamis: cannot read none.toml: No such file"),
         (("draw",), "tamis: there are no records of these at scale full in benchmarks"),
         (("rivals",), "tamis: there are no records in benchmarks"),
-        (("rivals", "--runs", "0"), "tamis: --runs is at least 1"),
-        (("report", "page.pdf"), "tamis: a report is a file that ends with .html or .md, not"),
+        (("rivals", "--runs", "0"), "tamis: --runs must be at least 1"),
+        (("report", "page.pdf"), "tamis: a report must be a file that ends with .html or .md, not"),
     ):
         code, out, err = tamis(*words)
         assert (code, out) == (2, "")
@@ -380,7 +380,7 @@ def test_claims_are_judged_by_the_records(folder: Path) -> None:
     assert told([1, 1], [1.05, 1])["the first has less"][0] == "no difference"
     assert told([1, 1], [3, 3])["a hundred times"][0] == "partly"
     page = report.page([found])
-    assert page.index("What the papers say") < page.index("<svg")
+    assert page.index("claims, and our results") < page.index("<svg")
 
 
 def test_no_bars_on_a_logarithmic_axis(folder: Path) -> None:

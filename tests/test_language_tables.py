@@ -1,4 +1,4 @@
-"""Functions over all they can be given: every character, hashes of texts of every length."""
+"""Functions over their whole domain: every character, hashes of texts of every length."""
 
 import unicodedata
 from random import Random
@@ -9,7 +9,7 @@ import xxhash
 from judge.functions import WHITE_SPACE, lower, upper
 from tamis import Index
 
-# Letters that have got a capital since the Unicode version of the oldest Python.
+# Letters whose capital is newer than the Unicode version of the oldest supported Python.
 NEWER = {"\u019b", "\u0264", "\ua7d3", "\ua7d5"}
 
 

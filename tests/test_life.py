@@ -1,4 +1,4 @@
-"""The life of a rule: priorities, conditions on metadata, validity and counts, judged by a list."""
+"""Priorities, metadata conditions, validity and counts, compared with a simple list."""
 
 import random
 import tempfile
@@ -24,7 +24,7 @@ from test_properties import ANY, unambiguous
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 HOURS = st.integers(-2, 2).map(lambda hours: NOW + timedelta(hours=hours))
-IGNORED = pytest.mark.filterwarnings("ignore::tamis.errors.MetadataWarning")  # of random names
+IGNORED = pytest.mark.filterwarnings("ignore::tamis.errors.MetadataWarning")  # from random names
 plain_events = events.filter(unambiguous)
 json_events = plain_events.map(
     lambda event: {name: value for name, value in event.items() if is_json(value)}
@@ -43,7 +43,7 @@ def is_json(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Rule:
-    """A subscription as the judge has it."""
+    """A subscription of the judge."""
 
     node: Node
     metadata: Any
@@ -80,7 +80,7 @@ def rules(draw: Callable[[Any], Any]) -> Rule:
 
 
 class Judge:
-    """What an index holds, as a list in insertion order."""
+    """The content of an index, as a list in insertion order."""
 
     def __init__(self, missing: Missing) -> None:
         self.missing: Missing = missing
@@ -162,14 +162,14 @@ def test_an_index_agrees_with_a_list(
     try:
         index.add_many([rule.arguments(id) for id, rule in enumerate(first)])
         judge.rules = dict(enumerate(first))
-        for id, rule in enumerate(second):  # some are replaced, and then stand last
+        for id, rule in enumerate(second):  # some are replaced, and then come last
             index.add(**rule.arguments(2 * id))
             judge.rules.pop(2 * id, None)
             judge.rules[2 * id] = rule
         if where is not None:
             writers.build(where, ANY)
     except (LimitError, ExpressionError):
-        reject()  # a normal form that explodes, or a name that is for the engine alone
+        reject()  # a normal form that is too large, or a name reserved for the engine
     agree(index, judge, all_events, where, now)
     gone = [id for id in judge.rules if id % 3 == 1]
     assert index.remove_many(gone) == len(gone)
@@ -244,7 +244,7 @@ def test_excerpts_find_what_the_whole_finds(many: list[dict[str, Any]], matcher:
             for event in all_events
         ]
         ids = [[rule["id"] for rule in found] for found in expected]
-        for _ in range(3):  # excerpts are made on the way
+        for _ in range(3):  # excerpts are compiled on the way
             assert [index.match(event, where=where) for event in all_events] == ids
         pairs = index.match_batch(table, where=where)
         assert pairs.column("subscription").to_pylist() == [id for found in ids for id in found]
@@ -368,7 +368,7 @@ def test_names_that_no_metadata_has_are_a_warning(recwarn: pytest.WarningsRecord
 
 def test_a_warning_where_no_subscription_has_metadata() -> None:
     index = Index()
-    assert index.match({}, where="tenant = 'a'") == []  # nothing is there, so nothing is missed
+    assert index.match({}, where="tenant = 'a'") == []  # an empty index gives no warning
     index.add("a", "true")
     said = "^`where` asks for `team`, but no subscription has metadata$"
     with pytest.warns(tamis.MetadataWarning, match=said):

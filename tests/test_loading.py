@@ -1,4 +1,4 @@
-"""Many subscriptions at once: tables, CSV files, what is refused, progress, Ctrl-C."""
+"""Many subscriptions at once: tables, CSV files, refused rows, progress, Ctrl-C."""
 
 import io
 import json
@@ -63,7 +63,7 @@ def test_one_bad_item_adds_nothing() -> None:
         index.add_many(ITEMS)
     with pytest.raises(ExpressionError, match=r"item 0 \(id 'b'\)"):
         index.add_many(ITEMS[1:2])
-    with pytest.raises(ValueError, match="on_error is"):
+    with pytest.raises(ValueError, match="on_error must be"):
         index.add_many(ITEMS, on_error="ignore")  # type: ignore[call-overload]
     assert len(index) == 0
 
@@ -93,7 +93,7 @@ def test_progress_is_told_and_can_stop() -> None:
         index.add_many(
             [(-1 - number % 60_000, "x = 1 and y = 2") for number in range(60_000)], progress=stop
         )
-    assert len(index) == 30_000 or -1 in index  # it may be done before anybody looks
+    assert len(index) == 30_000 or -1 in index  # it may finish before the signal is checked
 
 
 def test_remove_many_is_all_or_nothing() -> None:
@@ -210,7 +210,7 @@ def test_a_table_that_is_none(table: Any, message: str) -> None:
 
 
 def test_no_table() -> None:
-    with pytest.raises(TypeError, match="not list"):
+    with pytest.raises(TypeError, match="unlike list"):
         Index.from_table([("a", "true")])
     with pytest.raises(TypeError, match="colour"):
         Index.from_table(pa.table({"id": ["a"], "expression": ["a"]}), colour="red")

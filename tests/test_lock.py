@@ -1,4 +1,4 @@
-"""What takes long gives the interpreter's lock back, and can be interrupted."""
+"""Long calls release the interpreter's lock, and can be interrupted."""
 
 import json
 import subprocess
@@ -19,10 +19,10 @@ EVENT = json.dumps({f"a{n}": n for n in range(20_000)})
 
 
 def gives_way(work: Callable[[], Any]) -> bool:
-    """Whether another thread runs meanwhile.
+    """Whether another thread runs at the same time.
 
-    A thread that waits for the lock is not served in turn but when the lock is given back: turns
-    take longer than this test.
+    A waiting thread only gets the lock if the call releases it: the switch interval is longer than
+    this test.
     """
     ran = list[bool]()
     interval, gate = sys.getswitchinterval(), threading.Lock()
@@ -75,7 +75,7 @@ def test_json_forms_are_read_without_the_lock() -> None:
     assert gives_way(lambda: Expression.from_json(form.encode(), limits=LIMITS))
 
 
-# Interrupts: a call that was done by then would have changed what is asked.
+# Interrupts: a call that finished before would have changed the matches.
 
 SCRIPT = """
 import os, signal, threading, time, tamis

@@ -1,4 +1,4 @@
-"""Many events as lists and JSON lines, matched on other threads, are answered as by a loop."""
+"""Long lists and JSON lines, matched on other threads, give the same results as a loop."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -94,7 +94,7 @@ def test_events_that_ask_the_index_themselves() -> None:
                 index.add(1000 + number, "true")
             yield event
 
-    # All of them are matched against the index of one moment.
+    # All of them are matched against one snapshot.
     assert index.match_batch(ask()) == [make_index().match(event) for event in make_events(900)]
 
 

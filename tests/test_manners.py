@@ -1,4 +1,4 @@
-"""How the package behaves as a guest: imports, pickles, notebooks, progress, types."""
+"""Integration with Python: imports, pickles, notebooks, progress, types."""
 
 import ast
 import copy
@@ -31,7 +31,7 @@ print(*sorted(set(sys.modules) - before))
 
 
 def test_importing_it_imports_little() -> None:
-    """Measured by what is imported: `dataclasses`, `pathlib` and `urllib` were most of the time."""
+    """Checks the imported modules: `dataclasses`, `pathlib` and `urllib` took most of the time."""
     command = [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{IMPORTED}"]
     ran = subprocess.run(command, check=True, capture_output=True, text=True)
     imported = set(ran.stdout.split())
@@ -127,7 +127,7 @@ HOSTILE = "</td><script>alert('1')</script>\x00\ud7ff&\"" + "x" * 100_000
 
 
 class Tags(HTMLParser):
-    """The tags of a document, none of which may come from what users gave."""
+    """The tags of a document, none of which may come from user input."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -236,7 +236,7 @@ def test_stats_have_the_keys_that_are_described(thing: Any, described: Any) -> N
 
 
 def test_ids_have_a_type() -> None:
-    """Checked by mypy: what `match` gives has the type that the annotation names."""
+    """Checked by mypy: the result of `match` has the annotated type."""
     index: Index[str] = Index()
     index.add("a", "x > 1")
     ids: list[str] = index.match({"x": 2})

@@ -1,4 +1,4 @@
-"""The notebooks of the documentation run, and show what they were saved with."""
+"""The notebooks of the documentation run, and give their saved outputs."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ def test_there_are_notebooks() -> None:
     assert len(NOTEBOOKS) >= 2
 
 
-@pytest.mark.filterwarnings("ignore")  # of the kernel's own libraries
+@pytest.mark.filterwarnings("ignore")  # from the kernel's libraries
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_shows_what_it_was_saved_with(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)

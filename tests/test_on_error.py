@@ -1,4 +1,4 @@
-"""One event that cannot be read does not cost the others: `on_error` in every batch method."""
+"""One unreadable event does not affect the others: `on_error` in every batch method."""
 
 import json
 import subprocess
@@ -202,7 +202,7 @@ def test_documents(index: Index, tmp_path: Path) -> None:
     assert isinstance(refused[0].error, DocumentError)
     assert isinstance(refused[1].error, FileNotFoundError)
     assert isinstance(refused[2].error, TypeError)
-    # An event is refused once, and takes its document with it.
+    # An event is refused once, together with its document.
     documents = [b"<x", b"<x", b"<x/>"]
     mixed: list[Any] = ["{", {"a": 1}, {"a": 1}]
     matches, refused = index.match_batch(mixed, documents=documents, on_error="collect")

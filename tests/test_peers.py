@@ -1,4 +1,4 @@
-"""Peers are asked the same, and those that are installed find what the engine finds."""
+"""Installed peers find the same matches as the engine."""
 
 import importlib
 import json

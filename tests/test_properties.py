@@ -1,4 +1,4 @@
-"""Laws that hold for every expression and every event, and the oracle that says what matches."""
+"""Laws that hold for every expression and event, and comparison with the oracle."""
 
 import copy
 import json
@@ -26,7 +26,7 @@ NORMALISING: tuple[Matcher, ...] = ("kindex", "cnf")
 
 
 def build(node: Node) -> Expression:
-    """The expression of a node, unless its normal form explodes, which some matchers refuse."""
+    """The expression of a node, unless its normal form is too large for some matchers."""
     expression = writers.build(node, ANY)
     for matcher in NORMALISING:
         try:
@@ -54,7 +54,7 @@ def mentioned(nodes: Mapping[Any, Node]) -> set[str]:
 
 
 def unambiguous(event: dict[str, Any]) -> bool:
-    """Whether every attribute is given once: `{"a.b": 1, "a": {"b": 2}}` gives one twice."""
+    """Whether every attribute occurs once: `{"a.b": 1, "a": {"b": 2}}` has one twice."""
     return not oracle.given_twice(event, {name for name, _ in oracle.pairs(event)})
 
 
@@ -199,7 +199,7 @@ def test_explanations_are_the_oracle(
 
 @given(expressions, plain_events, missing)
 def test_explanations_add_up(node: Node, event: dict[str, Any], missing: Missing) -> None:
-    """The truth of every part follows from its operands, and of a predicate from what was seen."""
+    """The truth of every part follows from its operands, that of a predicate from its values."""
     index = Index(missing=missing)
     index.add("x", build(node))
     seen = dict(oracle.pairs(event))
@@ -245,7 +245,7 @@ def test_a_batch_is_its_events_one_by_one(
 
 
 def laws(x: Expression, y: Expression, z: Expression) -> dict[str, tuple[Expression, Expression]]:
-    """What must be equally true, whatever the three are."""
+    """Pairs of expressions that must be equivalent for any three expressions."""
     true, false = Expression.constant(True), Expression.constant(False)
     return {
         "double negation": (~~x, x),
@@ -291,7 +291,7 @@ def test_laws(x: Node, y: Node, z: Node, event: dict[str, Any], missing: Missing
 def test_a_contradiction_is_at_most_a_tautology(
     x: Node, y: Node, event: dict[str, Any], missing: Missing
 ) -> None:
-    """Kleene's own law, where two-valued logic has false and true."""
+    """A law of Kleene algebra, which in two-valued logic is false implies true."""
     order = ["false", "unknown", "true"]
     contradiction = truth_of(build(x) & ~build(x), event, missing)
     tautology = truth_of(build(y) | ~build(y), event, missing)
@@ -371,7 +371,7 @@ def test_an_index_is_an_ordered_mapping(
                 index.add(id, build(node))
         else:
             index.add_many([(id, build(node)) for id, node in items.items()])
-        for id, node in items.items():  # what is replaced moves to the end
+        for id, node in items.items():  # a replaced one moves to the end
             model.pop(id, None)
             model[id] = node
     assert list(index) == list(model)

@@ -1,4 +1,4 @@
-"""What a release changes before it is built: links and addresses."""
+"""The changes before a release is built: links and URLs."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ def rewrite(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The files that the script looks at."""
+    """The files that the script reads."""
     for name in ("README.md", "pyproject.toml", "ARCHITECTURE.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
@@ -45,7 +45,7 @@ def test_every_link_becomes_absolute(copy: Path) -> None:
         assert path is not None, target
         assert (ROOT / path[1]).is_file()
     assert f"]({BASE}/raw/{TAG}/docs/figures/scaling.svg)" in after
-    # Nothing else changes, and code does not.
+    # Nothing else changes, including code.
     undone = after.replace(f"{BASE}/blob/{TAG}/", "").replace(f"{BASE}/raw/{TAG}/", "")
     assert undone == before
 

@@ -1,4 +1,4 @@
-"""What is saved is what is opened, also when the process that saves is killed."""
+"""A saved index opens unchanged, even if the saving process is killed."""
 
 import os
 import random
@@ -97,7 +97,7 @@ while True:
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are killed by a signal")
 def test_killed_savers_leave_an_index(tmp_path: Path) -> None:
-    """At random points: the old index opens or the new one, whole, and nothing is left behind."""
+    """At random points: the old or the new index opens complete, and no files are left behind."""
     rounds = int(os.environ.get("TAMIS_KILLS", "12"))
     draw = random.Random(7)
     Index().save(tmp_path)

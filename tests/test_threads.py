@@ -1,4 +1,4 @@
-"""Many threads: all or nothing of a change, no interpreter's lock, and calls within calls."""
+"""Threads: atomic changes, no interpreter's lock, and reentrant calls."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tamis import Index, Limits, attr
 
 @pytest.fixture(autouse=True)
 def switch_often() -> Iterator[None]:
-    """Let threads take turns much more often than usual."""
+    """Make threads switch much more often than usual."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
@@ -29,7 +29,7 @@ def switch_often() -> Iterator[None]:
 
 @contextmanager
 def meanwhile(*works: Callable[[], object], rounds: int = 20) -> Iterator[Iterator[int]]:
-    """Repeat works in threads of their own; yields turns until each was done that many times."""
+    """Repeat functions in separate threads; yields until each has run this many times."""
     done = threading.Event()
     counts = [0] * len(works)
 
@@ -93,7 +93,7 @@ def test_a_match_sees_all_or_nothing_of_a_batch() -> None:
 
 
 def test_additions_and_removals_while_matching() -> None:
-    """What is never touched always matches; what comes and goes is seen once or not at all."""
+    """Unchanged subscriptions always match; changing ones match once or not at all."""
     index = Index()
     steady = list(range(0, 100, 2))
     index.add_many((id, "x = 1") for id in steady)
@@ -146,7 +146,7 @@ def test_writers_of_one_id() -> None:
 
 
 def check_others_run(call: Callable[[], object]) -> None:
-    """Another Python thread comes round many times while one call runs."""
+    """Another Python thread runs many times during one call."""
     ticks = 0
     started, done = threading.Event(), threading.Event()
 
@@ -194,7 +194,7 @@ def test_other_threads_run_while_one_matches(slow: Index, call: Callable[[Index]
 
 
 def big() -> tuple[Index, list[tuple[int, tamis.Expression]]]:
-    """An index, and a batch that takes it long to compile though it is quickly handed over."""
+    """An index, and a batch that is quick to pass but slow to compile."""
     limits = Limits(text=2**40, nodes=2**40)
     text = " or ".join(f"a = {number}" for number in range(200_000))
     expression = tamis.parse(text, limits=limits)
@@ -209,7 +209,7 @@ def test_other_threads_run_while_one_adds() -> None:
 
 
 def test_reading_does_not_wait_for_writing() -> None:
-    """While a large batch is compiled, every kind of reading is answered at once."""
+    """While a large batch is compiled, all reading methods return at once."""
     index, batch = big()
     reads: dict[str, Callable[[], object]] = {
         "match": lambda: index.match({"a": 1}),
@@ -238,7 +238,7 @@ def test_reading_does_not_wait_for_writing() -> None:
     assert not slow
 
 
-# Calls within calls
+# Reentrant calls
 
 
 class Calling(UserDict[str, Any]):
@@ -282,7 +282,7 @@ def test_an_event_may_call_the_index(method: str) -> None:
 
 
 def test_an_event_may_change_the_index() -> None:
-    """The match goes on with the index as it was when it began."""
+    """The match continues with the snapshot with which it began."""
     index = Index()
     index.add_many([("one", "a = 1"), ("two", "a = 1")])
 
@@ -311,7 +311,7 @@ def test_a_batch_of_subscriptions_may_use_the_index() -> None:
 
 
 def test_a_batch_of_events_may_change_the_index() -> None:
-    """All events of a batch meet the index of one moment."""
+    """All events of a batch are matched against one snapshot."""
     index = Index()
     index.add("first", "true")
 
@@ -326,7 +326,7 @@ def test_a_batch_of_events_may_change_the_index() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
 def test_a_forked_process_merges_on_its_own() -> None:
-    """A process forked in the middle of a merge has no thread that ends it."""
+    """A process forked during a merge has no thread to finish it."""
     script = """
 import os, signal, sys, tamis
 index = tamis.Index()
@@ -359,7 +359,7 @@ def test_replacing_for_long_stays_compact() -> None:
 
 
 def test_a_thread_that_ends_last_lets_an_index_go() -> None:
-    """Working memory keeps no index alive: a thread drops it last, too late to drop an index."""
+    """Scratch memory keeps no index alive: a thread drops it too late to drop an index."""
     code = """
 import threading, tamis
 made = [tamis.Index()]

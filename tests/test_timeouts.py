@@ -1,4 +1,4 @@
-"""Whatever is asked of an engine ends soon after its `timeout`, however slow the input is."""
+"""Every call ends soon after its `timeout`, however slow the input is."""
 
 import json
 import time
@@ -12,7 +12,7 @@ import pytest
 from tamis import Graph, Index, MatchTimeoutError, xml
 
 GIVEN = 0.05
-LATE = 1.5  # seconds of a processor, which does not count what others on the machine take
+LATE = 1.5  # seconds of CPU time, which other processes do not affect
 
 CALLS: dict[str, Callable[[Index[Any], Any, float], object]] = {
     "match": lambda index, event, given: index.match(event, timeout=given),
@@ -52,7 +52,7 @@ def _table(event: Any) -> pa.Table:
 
 
 def stopped(call: Callable[[], object], given: float = GIVEN) -> None:
-    """A call fails because its time is over, and soon after that."""
+    """A call fails soon after its time is over."""
     began = time.process_time()
     with pytest.raises(MatchTimeoutError) as caught:
         call()
@@ -69,7 +69,7 @@ def unfiltered(number: int) -> str:
 
 @pytest.fixture(scope="module")
 def patterns() -> Index[int]:
-    """Regular expressions without a literal to look for, so that each is tried."""
+    """Regular expressions without a required literal, so that each is tried."""
     index: Index[int] = Index()
     index.add_many((n, f"text matches '{unfiltered(n)}'") for n in range(2_000))
     return index
@@ -79,13 +79,13 @@ def patterns() -> Index[int]:
 def test_many_patterns_on_a_long_text(patterns: Index[int], name: str) -> None:
     event = {"text": "abcnopqrstuvwxyz " * 60_000}
     stopped(lambda: CALLS[name](patterns, event, GIVEN))
-    assert patterns.match({"text": "an1"}, timeout=60) == [0]  # the scratch is as new
+    assert patterns.match({"text": "an1"}, timeout=60) == [0]  # the scratch is clean
     assert patterns.match_batch([{"text": "ann1"}] * 3) == [[1]] * 3
 
 
 @pytest.fixture(scope="module")
 def sets() -> Index[int]:
-    """Sets that are looked at for every value of a list: 50 of its values are in each."""
+    """Sets that are looked up for every value of a list; each contains 50 of its values."""
     index: Index[int] = Index()
     index.add_many(
         (
@@ -94,7 +94,7 @@ def sets() -> Index[int]:
         )
         for n in range(300)
     )
-    index.top({})  # prepares what rankings need, which is not stopped
+    index.top({})  # prepares rankings, which cannot be interrupted
     return index
 
 
@@ -110,9 +110,9 @@ def test_long_lists_and_large_sets(sets: Index[int], name: str) -> None:
 
 @pytest.fixture(scope="module")
 def pairs() -> Index[int]:
-    """Terms of all pairs of the values of two lists, computed when an event is read.
+    """Terms over all pairs of the values of two lists, computed when an event is read.
 
-    A number times a text has no value, so that there are never too many values.
+    A number times a text has no value, so the limit on values is not reached.
     """
     index: Index[int] = Index()
     index.add_many((n, f"(a + {n}) * b = -1") for n in range(4_900))
@@ -164,7 +164,7 @@ def test_explanations() -> None:
 
 @pytest.fixture(scope="module")
 def deep() -> Graph:
-    """A chain of 300,000 nodes, whose expressions all take the event."""
+    """A chain of 300,000 nodes that all accept the event."""
     graph = Graph()
     nodes = ((n, f"x > -{n % 1_000 + 1}") for n in range(300_000))
     edges = ((n, n + 1) for n in range(300_000 - 1))
@@ -202,19 +202,19 @@ def test_explanations_of_xml() -> None:
     filters.add("slow", "count(//a[count(following-sibling::a) > 3]) > 0")
     document = "<r>" + "<a/>" * 4_000 + "</r>"
     stopped(lambda: filters.explain("slow", document, timeout=GIVEN))
-    with pytest.raises(ValueError, match="timeout is a number"):
+    with pytest.raises(ValueError, match="timeout must be a number"):
         filters.explain("slow", document, timeout=-1)
 
 
 @pytest.mark.parametrize("wrong", [-1.0, float("nan")])
 def test_wrong_timeouts(patterns: Index[int], wrong: float) -> None:
     for call in CALLS.values():
-        with pytest.raises(ValueError, match="timeout is a number"):
+        with pytest.raises(ValueError, match="timeout must be a number"):
             call(patterns, {"text": "a"}, wrong)
 
 
 def test_one_batch_has_one_deadline(patterns: Index[int]) -> None:
-    """Events that are fast by themselves take too long together."""
+    """Events that are fast alone take too long together."""
     event = json.dumps({"text": "abcnopqrstuvwxyz " * 100}).encode()
     patterns.match(event, timeout=60)
     stopped(lambda: patterns.match_batch([event] * 5_000, timeout=GIVEN))
@@ -225,7 +225,7 @@ def test_one_batch_has_one_deadline(patterns: Index[int]) -> None:
 def test_batches_that_other_threads_match(
     patterns: Index[int], pairs: Index[int], on_error: Any
 ) -> None:
-    """The first events are fast, so that the slow ones are matched by other threads."""
+    """The first events are fast, so that other threads match the slow ones."""
     given = 0.3  # seconds
     few: list[Any] = [{"other": 1}] * 300
     slow_text = {"text": "abcnopqrstuvwxyz " * 10_000}

@@ -1,4 +1,4 @@
-"""Values of types that JSON does not know: from Python, from NumPy and from Arrow."""
+"""Values of types that JSON lacks: from Python, NumPy and Arrow."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal

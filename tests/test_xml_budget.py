@@ -1,4 +1,4 @@
-"""Filters and documents that ask for too much end at a limit that names the filter."""
+"""Expensive filters and documents end at a limit, and the error names the filter."""
 
 import time
 
@@ -50,7 +50,7 @@ def test_what_takes_too_long_ends_at_a_limit(query: str, document: str, limit: s
             assert error.filter == "costly"
             assert str(error).startswith("filter ")
             assert "costly" in str(error)
-        # The next document is matched as if nothing had been.
+        # The next document is matched normally.
         assert filters.match("<nothing x='1'/>") == ["cheap"]
 
 
@@ -108,7 +108,7 @@ def test_a_match_gives_up_when_its_time_is_over(nodes: bool) -> None:
     assert filters.match("<a/>", timeout=1000) == []
     assert filters.match("<a/>", timeout=float("inf")) == []
     for wrong in (-1.0, float("nan")):
-        with pytest.raises(ValueError, match="timeout is a number of seconds"):
+        with pytest.raises(ValueError, match="timeout must be a number of seconds"):
             filters.match("<a/>", timeout=wrong)
     index = tamis.Index(limits=tamis.Limits(xml=none))
     index.add("s", f"xpath('{query}')")
@@ -124,7 +124,7 @@ def test_an_index_gives_up_when_its_time_is_over(matcher: str) -> None:
     assert len(index.match(event, timeout=1000)) == 10_000
     with pytest.raises(tamis.MatchTimeoutError):
         index.match(event, timeout=0)
-    # The time of one match is not that of the next.
+    # The deadline of one match does not affect the next.
     assert len(index.match(event)) == 10_000
 
 

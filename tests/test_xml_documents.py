@@ -1,4 +1,4 @@
-"""Documents as they come: encodings and streams, broken ones and hostile ones."""
+"""Documents: encodings and streams, malformed and hostile ones."""
 
 import io
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_documents_are_bytes_text_or_paths(tmp_path: Path) -> None:
             assert filters.match(document) == ["q"]
     with (tmp_path / "utf-16.xml").open("rb") as stream:
         assert filters.match(stream) == ["q"]
-    with pytest.raises(TypeError, match="a stream gives bytes, not str"):
+    with pytest.raises(TypeError, match="a stream must return bytes, not str"):
         filters.match(io.StringIO("<a/>"))  # type: ignore[arg-type]
     endless = open("/dev/zero", "rb")  # noqa: PTH123, SIM115
     with endless, pytest.raises(tamis.LimitError):
@@ -39,7 +39,9 @@ def test_documents_are_bytes_text_or_paths(tmp_path: Path) -> None:
     assert "missing.xml" in str(missing.value)
     with pytest.raises(IsADirectoryError, match=tmp_path.name):
         xml.Filter().match(tmp_path)
-    with pytest.raises(TypeError, match="a document is bytes, text, a path or a binary stream"):
+    with pytest.raises(
+        TypeError, match="a document must be bytes, text, a path or a binary stream"
+    ):
         xml.Filter().match(3)  # type: ignore[call-overload]
 
 
@@ -136,7 +138,7 @@ def test_entities_that_only_an_external_dtd_declares_are_a_choice() -> None:
     stream = xml.Filter(limits=keep).stream()
     stream.feed(document.encode())
     assert stream.close() == []
-    # Where all declarations were read, or the document says that no other matter, it is an error.
+    # If all declarations were read, or the document is standalone, it is an error.
     for broken in (
         "<a>&nbsp;</a>",
         "<!DOCTYPE a [<!ENTITY e 'x'>]><a>&nbsp;</a>",
@@ -146,7 +148,7 @@ def test_entities_that_only_an_external_dtd_declares_are_a_choice() -> None:
     ):
         with pytest.raises(tamis.DocumentError):
             matches("/a", broken, ignore)
-    with pytest.raises(ValueError, match="undeclared_entities is one of error, ignore, keep"):
+    with pytest.raises(ValueError, match="undeclared_entities must be one of error, ignore, keep"):
         xml.Limits(undeclared_entities="drop")  # type: ignore[arg-type]
 
 
@@ -158,7 +160,7 @@ def test_parameter_entities() -> None:
     assert matches("/a = 'y'", external.format(""))
     with pytest.raises(tamis.DocumentError, match="never read"):
         matches("/a", external.format("%p;"))
-    # What is declared behind it may have been declared otherwise in it.
+    # Declarations after it are ignored: the entity may have declared the same names.
     assert matches("/a = ''", external.format("%p;"), xml.Limits(undeclared_entities="ignore"))
 
 
@@ -205,7 +207,7 @@ def test_encodings_and_their_aliases(label: str) -> None:
             assert etree.fromstring(content).text == text
 
 
-# Labels that the WHATWG redirects to windows code pages, and what XML's processors take them for
+# Labels that the WHATWG maps to Windows code pages, and the encodings that XML processors use
 REDIRECTED = {
     "us-ascii": "us-ascii ascii ANSI_X3.4-1968",
     "iso-8859-1": "iso-8859-1 iso8859-1 iso88591 iso_8859-1 iso-ir-100 latin1 l1 cp819 ibm819",

@@ -1,7 +1,7 @@
 """Internal subsets: every production, well formed and broken, judged by lxml and expat.
 
-Where the two judges differ, the case quotes the rule that decides; otherwise both must agree with
-what is expected here.
+If the two judges differ, the case quotes the rule that decides; otherwise both must agree with the
+expected result.
 """
 
 import os
@@ -16,7 +16,7 @@ import tamis
 from dtds import BAD, DECLARATIONS, GOOD
 from tamis import xml
 
-# Where the judges differ: production, declaration, well formed, what lxml and expat say, and why
+# If the judges differ: production, declaration, well formed, the results of lxml and expat, and why
 QUALIFIED = (
     "Namespaces in XML 1.0, 5, [16] to [21]: qualified names, which lxml does not check here"
 )
@@ -193,7 +193,7 @@ def test_there_are_many_cases_of_every_production() -> None:
     assert len({document for _, document, _ in ALL}) == len(ALL)
     good = {production for production, _, well_formed in ALL if well_formed}
     bad = {production for production, _, well_formed in ALL if not well_formed}
-    # [61] stands in no internal subset.
+    # [61] does not occur in internal subsets.
     declarations = "28 28a 28b 29 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60"
     entities = "66 68 69 70 71 72 73 74 75 76 82 83"
     literals = "9 10 11 12 13 15 16 17"
@@ -242,7 +242,7 @@ PIECES = """<!ELEMENT~|<!ATTLIST~|<!ENTITY~|<!NOTATION~|<?|?>|<!--|-->|>|]|[|(|)
 
 
 def test_damaged_declarations_are_judged_as_expat_does() -> None:
-    """Expat is lenient in validity as we are, and knows namespaces as we do."""
+    """Like ours, expat does not check validity, and supports namespaces."""
     choose = random.Random(5)
     pieces = ["|", *(piece.strip("\n").replace("~", " ") for piece in PIECES.split("|"))]
     bases = [case[1] for case in DECLARATIONS if case[2]]
@@ -255,7 +255,7 @@ def test_damaged_declarations_are_judged_as_expat_does() -> None:
             at = choose.randrange(len(text) + 1)
             end = at + choose.choice([0, 0, 1, 1, 2, 5])
             text = text[:at] + choose.choice(["", choose.choice(pieces)]) + text[end:]
-        # Expat does not look at what follows a colon.
+        # Expat does not check the text after a colon.
         if re.search(":[-.0-9]", text):
             continue
         document = document_of(text)

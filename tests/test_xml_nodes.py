@@ -1,4 +1,4 @@
-"""Which nodes a filter selects, judged by lxml."""
+"""The nodes that filters select, compared with lxml."""
 
 import pytest
 from lxml import etree
@@ -39,7 +39,7 @@ def test_nodes_have_a_path_a_line_and_a_text() -> None:
 
 
 def shown(node: object, tree: etree._ElementTree) -> tuple[object, ...]:
-    """What lxml says of a node that it selects: kind, element, line and text."""
+    """A node that lxml selects: kind, element, line and text."""
     if isinstance(node, etree._Element):
         tag: object = node.tag
         kind = "element" if isinstance(tag, str) else "other"
@@ -56,7 +56,7 @@ def shown(node: object, tree: etree._ElementTree) -> tuple[object, ...]:
 
 
 def said(node: xml.Node, tree: etree._ElementTree, kind: object) -> tuple[object, ...]:
-    """The same of a node of ours, whose path lxml must find to lead to one node."""
+    """The same for a node of ours; lxml must find exactly one node at its path."""
     found = tree.xpath(node.path, namespaces=NAMESPACES)
     assert isinstance(found, list)
     assert len(found) == 1, node.path
@@ -74,7 +74,7 @@ def test_nodes_are_those_that_lxml_selects(seed: int, depth: int) -> None:
     compiled = [etree.XPath(query, namespaces=NAMESPACES) for query in queries]
     generator = Documents(seed)
     documents = [generator.document() for _ in range(20)]
-    # A default namespace has no prefix by which lxml could follow a path.
+    # A default namespace has no prefix that lxml could use in a path.
     documents = [document for document in documents if b'xmlns="urn:q"' not in document]
     compared = 0
     for document in documents:

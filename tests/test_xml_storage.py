@@ -1,4 +1,4 @@
-"""Filters that are saved are the filters that are opened."""
+"""Saved filters open unchanged."""
 
 import os
 import random
@@ -54,15 +54,15 @@ def test_opened_filters_change_and_are_saved_again(tmp_path: Path) -> None:
     opened.add("new", "//b")
     opened.remove(1)
     opened.save(tmp_path)
-    # What was there is not written again, and is named with what was removed.
+    # Existing files are not written again; the manifest lists the removals.
     assert first < set(tmp_path.glob("filters-*"))
     again = xml.open(tmp_path)
     assert list(again) == list(opened)
     assert again.match("<a x='1'><b/></a>") == ["new"]
-    # Elsewhere, everything is written.
+    # In another folder, everything is written.
     again.save(tmp_path / "copy")
     assert list(xml.open(tmp_path / "copy")) == list(again)
-    # What no manifest names is removed.
+    # Files that no manifest names are removed.
     for n in range(100):
         if n in again:
             again.remove(n)
@@ -89,7 +89,7 @@ def test_damage_is_an_error_that_names_the_file(tmp_path: Path) -> None:
         file.write_bytes(
             content[:at] + bytes([content[at] ^ 1 << choose.randrange(8)]) + content[at + 1 :]
         )
-        # Eight bytes of the header mean nothing yet.
+        # Eight bytes of the header are reserved.
         if not 32 <= at < 40:
             with pytest.raises(StorageError, match="filters-"):
                 xml.open(tmp_path)
@@ -110,7 +110,7 @@ def test_damage_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(StorageError, match="filters-"):
         xml.open(tmp_path)
-    # An index is no filter, and a filter no index.
+    # An index does not open as a filter, nor a filter as an index.
     make(1).save(tmp_path / "filter")
     with pytest.raises(StorageError, match="not an index"):
         tamis.open(tmp_path / "filter")

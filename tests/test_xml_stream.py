@@ -1,4 +1,4 @@
-"""Documents that arrive in pieces: what is certain is told, and the end says everything."""
+"""Documents that arrive in pieces: certain matches are reported early, the rest at the end."""
 
 import random
 
@@ -74,7 +74,7 @@ def test_answers_behind_long_markup_are_told_at_once(markup: str) -> None:
 @pytest.mark.parametrize(
     ("query", "after"),
     [
-        # Where the last element begins
+        # At the start of the last element
         ("//c", "<c x='1' y='2'>"),
         ("/a/b/*", "<c x='1' y='2'>"),
         ("//d or //b/c", "<c x='1' y='2'>"),
@@ -85,7 +85,7 @@ def test_answers_behind_long_markup_are_told_at_once(markup: str) -> None:
         ("//c[@x = 1 and @y > 1]", "<c x='1' y='2'>"),
         ("//c[@x = $one]", "<c x='1' y='2'>"),
         ("//b[@z]/c[contains(@x, '1')][starts-with(@y, '2')]", "<c x='1' y='2'>"),
-        # Where it ends
+        # At its end
         ("//c[. = 'text']", "</c>"),
         ("//c[text()]", "</c>"),
         ("//b[@z = 3]/c[@x][contains(., 'ex')]", "</c>"),
@@ -193,7 +193,7 @@ def test_limits_hold_while_a_document_arrives() -> None:
     with pytest.raises(tamis.LimitError) as caught:
         feed_all(stream, [b"<a>"] * 1000)
     assert caught.value.limit == "document_depth"
-    with pytest.raises(TypeError, match="a piece of a document is bytes"):
+    with pytest.raises(TypeError, match="a piece of a document must be bytes"):
         stream.feed("<a/>")  # type: ignore[arg-type]
 
 

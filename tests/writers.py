@@ -1,4 +1,4 @@
-"""An expression of the oracle, written in the three ways a user has: text, JSON form, builder.
+"""Writes an expression of the oracle in three ways: text, JSON form, builder.
 
 Each writer makes choices that must not matter (parentheses, spelling, white space, the order of
 members), taken from a random generator.
@@ -51,7 +51,7 @@ def text(node: Node, random: Random) -> str:
 
 
 def operand_text(node: Node, level: float, random: Random) -> str:
-    """An operand, in parentheses where its operator binds less tightly, and sometimes elsewhere."""
+    """An operand, in parentheses if its operator binds less tightly, and sometimes otherwise."""
     written = text(node, random)
     match node:
         case Or(operands) if len(operands) > 1:
@@ -85,7 +85,9 @@ def predicate_text(predicate: Predicate, random: Random) -> str:
     name = name_text(predicate.attribute, random)
     values = [value_text(value) for value in predicate.operands]
     if predicate.weights:
-        first = len(values) - len(predicate.weights)  # that of `between` follows its upper end
+        first = len(values) - len(
+            predicate.weights
+        )  # the weight of `between` follows its upper bound
         for position, weight in enumerate(predicate.weights, first):
             values[position] += f"^{weight!r}"
     spelled = word(operator, random)
@@ -116,7 +118,7 @@ def value_text(value: Value) -> str:
     return repr(value)
 
 
-# JSON form, as what `json.dumps` takes
+# JSON form, as an argument of `json.dumps`
 
 
 def form(node: Node, random: Random) -> Any:
@@ -228,6 +230,6 @@ def build_predicate(predicate: Predicate, random: Random) -> Expression:
             return attribute.is_null()
         case "is not null":
             return attribute.is_not_null()
-    # `not starts with` and its like have no method of their own.
+    # `not starts with` and similar operators have no method.
     values: list[Scalar] = list(predicate.operands)
     return Expression.predicate(predicate.attribute, predicate.operator, values, [])

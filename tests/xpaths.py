@@ -1,4 +1,4 @@
-"""Random documents and XPath expressions, and lxml as their judge."""
+"""Random documents and XPath expressions, with the results of lxml."""
 
 import random
 
@@ -11,7 +11,7 @@ ID_TYPES = "<!DOCTYPE a [<!ATTLIST a i ID #IMPLIED><!ATTLIST b i ID #IMPLIED>]>"
 
 
 class Documents:
-    """Random documents in which few names and values meet often."""
+    """Random documents with few names and values, so that queries often match."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -48,7 +48,7 @@ class Documents:
             if choose.random() < 0.25
         )
         if self.ids and choose.random() < 0.3:
-            # No two elements have the same: lxml would refuse the document.
+            # Unique, because lxml refuses duplicate ids.
             attributes += f' i="{self.ids.pop()}"'
         if choose.random() < 0.1:
             attributes += f' r="{" ".join(choose.sample(IDS, 2))}"'
@@ -75,7 +75,7 @@ class Documents:
 
 
 class Queries:
-    """Random XPath expressions of the language that filters take."""
+    """Random XPath expressions that filters support."""
 
     def __init__(self, seed: int, *, variables: bool = False) -> None:
         self.random = random.Random(seed)
@@ -163,7 +163,7 @@ class Queries:
             ]
             step = f"{choose.choice(axes)}::{self.test()}"
             if choose.random() < 0.2:
-                # From elements alone: to libxml2 the content of an element does not follow its
+                # Only from elements: in libxml2, the content of an element does not follow its
                 # attributes.
                 step = f"self::*/{choose.choice(['following', 'preceding'])}::{self.test()}"
         for _ in range(choose.choice([0, 0, 0, 1, 1, 2]) if depth > 0 else 0):
@@ -178,7 +178,7 @@ class Queries:
             start = f"({inner})[{choose.choice(['1', '2', 'last()', '@x'])}]/"
         elif depth > 0 and kind < 0.13:
             argument = choose.choice(["'n1'", "'n0  n3'", "//@r", "'x'"])
-            # No positions: to libxml2 the elements come in the order of the ids.
+            # No positions: in libxml2, the elements are in the order of the ids.
             start = f"id({argument})" + choose.choice(["/", "//", "[@x]//"])
         else:
             start = choose.choice(["/", "//", "//", "//", *([] if absolute else ["", ".//"])])
@@ -235,7 +235,7 @@ class Queries:
         )
 
     def streamable(self) -> str:
-        """A path that engines decide from names and values alone, or with one nested path."""
+        """A path that engines decide from names and values, or with one nested path."""
         choose = self.random
         path = ""
         for _ in range(choose.randint(1, 5)):
@@ -257,7 +257,7 @@ class Queries:
         return path + choose.choice(["", "", "", "/@x", "/text()"])
 
     def selecting(self, count: int, depth: int) -> list[str]:
-        """Expressions that select nodes, the same ones from wherever they are asked."""
+        """Expressions that select the same nodes from any context."""
         found: dict[str, None] = {}
         while len(found) < count:
             paths = [
@@ -274,8 +274,8 @@ class Queries:
 
 
 def judge(queries: list[str], documents: list[bytes]) -> list[list[int]]:
-    """What lxml says: of each document, the positions of the queries that are true."""
-    # A predicate makes the document node the context, which lxml does not.
+    """The results of lxml: for each document, the positions of the true queries."""
+    # A predicate makes the document node the context, unlike lxml.
     compiled = [
         etree.XPath(f"boolean(/self::node()[boolean({query})])", namespaces=NAMESPACES)
         for query in queries

@@ -1,4 +1,4 @@
-// Lucene's monitor, which is what percolators are made of: one stored query per expression.
+// Lucene's monitor, the basis of percolators: one stored query per expression.
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;

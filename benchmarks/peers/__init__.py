@@ -1,6 +1,7 @@
-"""Public engines behind the laboratory's interface, each with its own translation.
+"""Adapters from public engines to the laboratory's interface, each with a translation.
 
-Installed from a registry (`pip install 'tamis[peers]'`), never shipped. An `Engine` has the calls
-of `tamis.Index`, `tamis.xml.Filter` or `tamis.Graph`; what it cannot express it refuses. The files
-under `benchmarks/experiments/peers` measure them beside Tamis: `make peers`.
+The engines are installed from a registry (`pip install 'tamis[peers]'`), never shipped. An
+`Engine` has the methods of `tamis.Index`, `tamis.xml.Filter` or `tamis.Graph`, and refuses
+expressions that it cannot represent. The files in `benchmarks/experiments/peers` compare them with
+Tamis: `make peers`.
 """

@@ -12,7 +12,7 @@ _KINDS = {str: "string", int: "integer", bool: "boolean"}
 
 
 class Engine:
-    """Attributes have one type each. Everything is in brackets: `and` binds no closer than `or`.
+    """Attributes have one type each. Everything is in parentheses: `and` and `or` bind equally.
 
     Sets are written as equalities: its `in` over texts misses matches (118 of those of 60 events,
     on 1,000 expressions of *conjunctive*).
@@ -25,7 +25,7 @@ class Engine:
         self._tree: Any = None
 
     def add_many(self, items: Iterable[tuple[str | int, str]], /) -> None:
-        """Insert all; the attributes must be known before the first."""
+        """Insert all; the attributes must be declared first."""
         forms = list[Node]()
         for id, text in items:
             form = normal_form(text, self._missing)
@@ -39,7 +39,7 @@ class Engine:
             self._tree.insert(number, _write(form))
 
     def match(self, event: bytes, /) -> Sequence[Any]:
-        """The ids of those that an event matches."""
+        """The ids that an event matches."""
         builder = self._tree.make_event()
         for name, value in json.loads(event).items():
             kind = self._kinds.get(name)

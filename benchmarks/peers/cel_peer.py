@@ -11,7 +11,7 @@ from benchmarks.peers.normal import Group, Node, normal_form, refuse
 
 
 class Engine:
-    """Attributes are members of a map `e`, whose presence is asked before their value."""
+    """Attributes are members of a map `e`, tested for presence before their value."""
 
     def __init__(self, missing: str) -> None:
         self._missing = missing
@@ -25,7 +25,7 @@ class Engine:
             self._programs.append((id, self._environment.program(tree)))
 
     def match(self, event: bytes, /) -> Sequence[Any]:
-        """The ids of those that an event matches."""
+        """The ids that an event matches."""
         given = {"e": json_to_cel(json.loads(event))}
         return [id for id, program in self._programs if program.evaluate(given)]
 

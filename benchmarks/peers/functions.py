@@ -1,4 +1,4 @@
-"""An expression as a function of Python: what whoever has no engine writes."""
+"""Expressions as Python functions, as written without an engine."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""npm's `json-rules-engine`: rules of JSON, run one after the other, in a process of Node.js."""
+"""npm's `json-rules-engine`: JSON rules, run one after the other in a Node.js process."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ VERSION = "7.3.1"
 
 
 class Engine(Process):
-    """Undefined facts are allowed; a test of one is false."""
+    """Undefined facts are allowed; tests of them are false."""
 
     def __init__(self, missing: str) -> None:
         folder = BUILD / "json-rules-engine"

@@ -1,4 +1,4 @@
-"""Maven's `lucene-monitor`: the part of Lucene that percolators use, without their cluster."""
+"""Maven's `lucene-monitor`: the part of Lucene that percolators use, without a cluster."""
 
 import shutil
 import subprocess
@@ -22,7 +22,7 @@ POM = f"""\
 
 
 class Engine(Process):
-    """Equalities are terms, orderings are ranges of points; its presearcher is the default one."""
+    """Equalities are terms, orderings are point ranges; uses the default presearcher."""
 
     def __init__(self, missing: str) -> None:
         folder = BUILD / "lucene"

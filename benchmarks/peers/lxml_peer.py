@@ -7,7 +7,7 @@ from lxml import etree
 
 
 class Engine:
-    """Everything that XPath 1.0 has, one expression after the other."""
+    """Evaluates one XPath 1.0 expression after the other."""
 
     def __init__(self) -> None:
         self._filters = list[tuple[str | int, Any]]()
@@ -17,6 +17,6 @@ class Engine:
         self._filters += [(id, etree.XPath(f"boolean({text})")) for id, text in items]
 
     def match(self, document: bytes, /) -> Sequence[Any]:
-        """The ids of those that select something in a document."""
+        """The ids of the expressions that select something in a document."""
         tree = etree.fromstring(document)
         return [id for id, holds in self._filters if holds(tree)]

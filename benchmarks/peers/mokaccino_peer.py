@@ -1,4 +1,4 @@
-"""PyPI's `mokaccino`: a percolator of trees over text."""
+"""PyPI's `mokaccino`: a percolator for Boolean queries over text."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ _ORDERINGS = {"<": "from_klt", "<=": "from_kle", ">": "from_kgt", ">=": "from_kg
 
 
 class Engine:
-    """Values are text or integers; its floats are read wrong, and are refused here."""
+    """Values are text or integers; floats are refused, because it reads them incorrectly."""
 
     def __init__(self, missing: str) -> None:
         self._missing = missing
@@ -20,7 +20,7 @@ class Engine:
         self._percolator: Any = Percolator()
 
     def add_many(self, items: Iterable[tuple[str | int, str]], /) -> None:
-        """Add all, then let it optimise itself."""
+        """Add all, then run its optimiser."""
         for id, text in items:
             query = _query(normal_form(text, self._missing))
             self._percolator.add_query_id(query, len(self._ids))
@@ -28,7 +28,7 @@ class Engine:
         self._percolator = self._percolator.optimized()
 
     def match(self, event: bytes, /) -> Sequence[Any]:
-        """The ids of those that an event matches."""
+        """The ids that an event matches."""
         document = Document()
         for name, value in json.loads(event).items():
             if value is not None:

@@ -1,4 +1,4 @@
-"""PyPI's `networkx`: a breadth-first search among the nodes that let an event pass."""
+"""PyPI's `networkx`: a breadth-first search over the nodes that accept an event."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +9,7 @@ from benchmarks.peers.functions import Event, function
 
 
 class Engine:
-    """Expressions are functions of Python, each asked once per event at most."""
+    """Expressions are Python functions, each called at most once per event."""
 
     def __init__(self, missing: str) -> None:
         self._missing = missing

@@ -1,6 +1,6 @@
-"""What does an expression ask, negations at its leaves and nothing unknown?
+"""Expressions in negation normal form, with two truth values.
 
-Peers know two truths where Tamis knows three. An expression is true in Kleene's logic exactly if
+The peers have two truth values, Tamis has three. An expression is true in Kleene's logic exactly if
 its negation normal form is true when every leaf whose attribute has no value is false; with
 `missing="false"`, negated leaves of such attributes are true instead.
 """
@@ -24,9 +24,9 @@ class Leaf:
     Attributes:
         attribute: Its name.
         operator: `in`, or one of the orderings.
-        values: All of the set, or the one bound.
+        values: The values of the set, or the single bound.
         negated: Whether the test must fail.
-        absent: Whether it is true of an attribute without a value.
+        absent: Whether it is true for an attribute without a value.
     """
 
     attribute: str
@@ -38,7 +38,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Group:
-    """All or any of several."""
+    """A conjunction or disjunction."""
 
     every: bool
     members: tuple["Node", ...]
@@ -48,12 +48,12 @@ Node = Leaf | Group
 
 
 def normal_form(text: str, missing: str) -> Node:
-    """Read an expression; one that no peer knows how to ask is a `SubscriptionError`."""
+    """Parse an expression; raises a `SubscriptionError` if no peer supports it."""
     return _normal(json.loads(tamis.parse(text).to_json()), False, missing == "false")
 
 
 def refuse(what: str) -> tamis.SubscriptionError:
-    """Make the error that stands in the table."""
+    """Create the error that the results table shows."""
     return tamis.SubscriptionError(f"cannot express {what}")
 
 

@@ -1,13 +1,13 @@
-"""How is an engine asked that is no Python? By lines, over the pipes of a process of its own.
+"""Calls engines that are not in Python: lines over the pipes of a separate process.
 
-The first line says how many expressions follow, one line each; then every line is an event and is
-answered by a line of numbers. Fields are separated by tabs. An expression is written in Polish
-notation, as `normal_form` has it:
+The first line is the number of expressions, which follow, one per line. Then every line is an
+event, answered by a line of numbers. Fields are separated by tabs. An expression is written in
+Polish notation, in its `normal_form`:
 
     & 2 ...   all of the next two        | 3 ...   any of the next three
     ? attribute operator negated absent values value ...
 
-Texts begin with `s`, numbers with `n`, booleans are `b1` and `b0`.
+Texts start with `s`, numbers with `n`, and booleans are `b1` and `b0`.
 """
 
 import json
@@ -43,7 +43,7 @@ class Process:
             raise refuse(answer)
 
     def match(self, event: bytes, /) -> Sequence[Any]:
-        """The ids of those that an event matches."""
+        """The ids that an event matches."""
         fields = list[str]()
         for name, value in json.loads(event).items():
             if value is not None:
@@ -52,12 +52,12 @@ class Process:
 
     @property
     def peak_bytes(self) -> int:
-        """The most memory that the process has had."""
+        """The peak memory of the process."""
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
         return int(status.split("VmHWM:")[1].split()[0]) << 10
 
     def cpu_ns(self) -> int:
-        """The CPU time of this process and of the engine's, which Linux has a clock for."""
+        """The CPU time of this process and of the engine's, from its Linux clock."""
         return time.process_time_ns() + time.clock_gettime_ns(~self._process.pid << 3 | 2)
 
     def _ask(self, text: str) -> str:

@@ -9,7 +9,7 @@ from benchmarks.peers.functions import Event, function
 
 
 class Engine:
-    """Every function is asked about every event."""
+    """Calls every function for every event."""
 
     def __init__(self, missing: str) -> None:
         self._missing = missing
@@ -20,13 +20,13 @@ class Engine:
         self._functions += [(id, function(text, self._missing)) for id, text in items]
 
     def match(self, event: bytes, /) -> Sequence[Any]:
-        """The ids of those that an event matches."""
+        """The ids that an event matches."""
         given = json.loads(event)
         return [id for id, holds in self._functions if holds(given)]
 
 
 class Graph:
-    """Breadth first, every node asked where it is reached."""
+    """A breadth-first search that evaluates every node it reaches."""
 
     def __init__(self, missing: str) -> None:
         self._missing = missing

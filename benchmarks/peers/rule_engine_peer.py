@@ -1,4 +1,4 @@
-"""PyPI's `rule-engine`: a loop over compiled rules, as many write it."""
+"""PyPI's `rule-engine`: a loop over compiled rules."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from benchmarks.peers.normal import Group, Node, normal_form, refuse
 
 
 class Engine:
-    """An attribute without a value is null to it."""
+    """Attributes without a value are null."""
 
     def __init__(self, missing: str) -> None:
         self._missing = missing
@@ -24,7 +24,7 @@ class Engine:
             self._rules.append((id, rule))
 
     def match(self, event: bytes, /) -> Sequence[Any]:
-        """The ids of those that an event matches."""
+        """The ids that an event matches."""
         given = json.loads(event)
         for name, value in given.items():
             if isinstance(value, list | dict):

@@ -1,4 +1,4 @@
-"""PyPI's `rustworkx`: a breadth-first search that turns back at nodes which refuse an event."""
+"""PyPI's `rustworkx`: a breadth-first search that stops at nodes that refuse an event."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from benchmarks.peers.functions import Event, function
 
 
 class Engine:
-    """Expressions are functions of Python, each asked once per event at most."""
+    """Expressions are Python functions, each called at most once per event."""
 
     def __init__(self, missing: str) -> None:
         self._missing = missing
@@ -50,7 +50,7 @@ class _Search(BFSVisitor):  # type: ignore[misc]
         self.reached = list[int]()
 
     def discover_vertex(self, v: Any) -> None:
-        """Note a node, or turn back."""
+        """Record a node, or stop there."""
         if v == self.start:
             return
         holds = self.functions.get(v)

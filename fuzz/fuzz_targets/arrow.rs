@@ -1,11 +1,11 @@
-//! Whatever the buffers of an Arrow batch hold, importing it over the C data interface and decoding its
-//! rows gives events or errors; what is accepted can be matched and explained; and reading column by column gives
-//! the same answers and errors as reading row by row.
+//! For any content of an Arrow batch's buffers, importing it over the C data interface and decoding its
+//! rows gives events or errors, accepted events can be matched and explained, and reading column by column
+//! gives the same results and errors as reading row by row.
 //!
-//! The input says which types the columns have, how many rows, and what lies in their buffers: offsets
-//! that go backwards, views and keys that point nowhere, text that is not UTF-8. It keeps the two
-//! promises that nobody can check: buffers are as large as the number of rows asks for, and the bytes of
-//! strings reach to the last offset.
+//! The input determines the types of the columns, the number of rows, and the content of the buffers:
+//! offsets that go backwards, views and keys that point nowhere, text that is not UTF-8. It keeps the two
+//! guarantees that cannot be checked: buffers are as large as the number of rows requires, and the bytes
+//! of strings extend to the last offset.
 
 #![no_main]
 
@@ -53,7 +53,7 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
     index
 });
 
-/// Choices from the input; zeros where it ends.
+/// Choices from the input; zeros after its end.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -67,7 +67,7 @@ impl Input<'_> {
         usize::from(self.byte()) % bound
     }
 
-    /// A number that is small more often than not.
+    /// A number that is usually small.
     fn number(&mut self) -> i64 {
         match self.below(8) {
             0 => i64::from(self.byte() as i8) << (8 * self.below(8)),
@@ -170,7 +170,7 @@ fn data(kind: &DataType, rows: usize, input: &mut Input<'_>) -> ArrayData {
     let offset = if input.below(4) == 0 { input.below(3) } else { 0 };
     let all = rows + offset;
     let mut builder = ArrayDataBuilder::new(kind.clone()).len(rows).offset(offset);
-    // Sometimes too few, which the import must notice.
+    // Sometimes too few, which the import must detect.
     let enough = |input: &mut Input<'_>, rows: usize| if input.below(16) == 0 { rows / 2 } else { rows };
     match kind {
         Utf8 | Binary | LargeUtf8 | LargeBinary => {
@@ -269,11 +269,11 @@ fn data(kind: &DataType, rows: usize, input: &mut Input<'_>) -> ArrayData {
     if can_be_null && input.below(3) == 0 {
         builder = builder.null_bit_buffer(Some(Buffer::from_vec(input.bytes(all.div_ceil(8)))));
     }
-    // SAFETY: that this may be wrong is the point; what the C data interface promises holds.
+    // SAFETY: the data is deliberately invalid, but keeps the guarantees of the C data interface.
     unsafe { builder.build_unchecked() }
 }
 
-/// The bytes in memory that is aligned for every type.
+/// The bytes, in memory aligned for every type.
 fn aligned(bytes: &[u8]) -> Buffer {
     Buffer::from_slice_ref(bytes)
 }

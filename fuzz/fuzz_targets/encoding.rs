@@ -1,4 +1,4 @@
-//! Whatever the bytes, decoding answers; and what it accepts is encoded as it was.
+//! For any bytes, decoding returns, and accepted input is encoded to the same bytes.
 
 #![no_main]
 

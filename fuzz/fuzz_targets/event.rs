@@ -1,4 +1,4 @@
-//! Whatever the bytes, decoding an event answers; and what it accepts can be matched and explained.
+//! For any bytes, decoding an event returns, and accepted events can be matched and explained.
 
 #![no_main]
 

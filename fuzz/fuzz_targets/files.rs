@@ -1,5 +1,5 @@
-//! Whatever a folder holds, opening it and using what opens gives answers or errors: a saved index, graph
-//! or filter is damaged as the input says, with checksums that match.
+//! For any content of a folder, opening and using it gives results or errors. A saved index, graph or
+//! filter is damaged as the input determines, with matching checksums.
 
 #![no_main]
 
@@ -19,7 +19,7 @@ static SAVED: LazyLock<[Saved; 3]> = LazyLock::new(|| {
     [saved_index(&FOLDER.join("0")), saved_graph(&FOLDER.join("1")), saved_filter(&FOLDER.join("2"))]
 });
 
-/// Numbers from the input; zeros where it ends.
+/// Numbers from the input; zeros after its end.
 struct Input<'a>(&'a [u8]);
 
 impl Choices for Input<'_> {

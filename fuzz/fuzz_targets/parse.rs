@@ -1,4 +1,4 @@
-//! Whatever the text, parsing answers; and what it accepts survives printing, JSON and normalising.
+//! For any text, parsing returns, and accepted expressions survive printing, JSON and normalising.
 
 #![no_main]
 

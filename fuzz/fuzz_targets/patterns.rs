@@ -1,6 +1,6 @@
-//! Whatever the patterns and the text, every matcher finds the patterns that a naive judge finds.
+//! For any patterns and text, every matcher finds the same patterns as a naive implementation.
 //!
-//! The first line of the input is the text; every other line is a pattern, behind a letter for its operator.
+//! The first line of the input is the text; every other line is a letter for the operator and a pattern.
 
 #![no_main]
 
@@ -12,10 +12,10 @@ use tamis::value::ValueRef;
 use tamis::{Error, Event, Expression, Limits, Missing};
 use tamis_papers::{ATree, ATreeOptions};
 
-/// Whether a text follows a `like` pattern, by trying every way to cut it.
+/// Whether a text matches a `like` pattern, by trying every way to split it.
 fn like(pattern: &str, text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
-    // Where in the text what was read of the pattern can end.
+    // The positions in the text at which the pattern read so far can end.
     let mut ends = vec![false; text.len() + 1];
     ends[0] = true;
     let mut characters = pattern.chars();

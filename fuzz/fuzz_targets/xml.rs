@@ -1,5 +1,5 @@
-//! Whatever the bytes, reading a document answers, and on what is accepted all engines agree. What
-//! stands before the first zero byte is one more filter.
+//! For any bytes, reading a document returns, and all engines agree on accepted documents. The bytes
+//! before the first zero byte are an additional filter.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Whatever the expression and the document, matching ends within its budget: with an answer on which
-//! all ways of evaluating agree, or at a limit. What stands before the first zero byte is the expression.
+//! For any expression and document, matching ends within its budget: with a result on which all ways of
+//! evaluating agree, or at a limit. The bytes before the first zero byte are the expression.
 
 #![no_main]
 
@@ -24,7 +24,7 @@ fn filter(engine: &str) -> Filter {
 
 static FILTERS: LazyLock<[Filter; 2]> = LazyLock::new(|| ["auto", "scan"].map(filter));
 
-/// A document in which positions, siblings and nesting are many, for expressions alone.
+/// A document with many positions, siblings and levels, for input without a document.
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
     let row = "<a x='1'><b>2</b> c <b y='3'><a>4<c/></a></b><!--d--></a>";
     format!("<r>{}{}{}</r>", "<a>".repeat(40), row.repeat(60), "</a>".repeat(40))
@@ -61,7 +61,7 @@ fuzz_target!(|data: &[u8]| {
         Err(Error::Limit { .. }) => true,
         _ => false,
     };
-    // One way may do with less work than the other.
+    // One way may need less work than the other.
     if !results.iter().any(limited) {
         assert_eq!(results[0], results[1]);
     }

@@ -1,1 +1,1 @@
-"""The language said a second time, in plain Python, so that it can judge the engine."""
+"""A second implementation of the language, in plain Python, to compare the engine with."""

@@ -1,4 +1,4 @@
-"""Many random cases: what the engine and the evaluator say, and where they differ."""
+"""Compares the engine with the evaluator on many random cases."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -28,18 +28,18 @@ class Case:
 
     @property
     def form(self) -> Any:
-        """The event as it is given to the engine."""
+        """The event in the form that the engine gets."""
         return to_json(self.event) if self.json else self.event
 
     def judged(self) -> Truth | None:
-        """What the language says, if it says."""
+        """The truth according to the judge; None if the language leaves it open."""
         try:
             return evaluate(self.node, self.event, self.setting)
         except Unspecified:
             return None
 
     def found(self, matcher: Matcher = "auto") -> Truth:
-        """What the engine says."""
+        """The truth according to the engine."""
         index = empty(self.setting, matcher)
         index.add("case", text(self.node))
         return index.explain("case", self.form, now=self.setting.now).truth
@@ -57,7 +57,7 @@ def empty(setting: Setting, matcher: Matcher) -> Index:
 
 @dataclass
 class Round:
-    """Expressions and events that meet each other under one setting."""
+    """Expressions and events to match with each other under one setting."""
 
     nodes: list[Node]
     events: list[dict[str, Any]]
@@ -89,7 +89,7 @@ def a_round(
 
 
 def differences(given: Round, matchers: tuple[Matcher, ...] = MATCHERS) -> Iterator[Case]:
-    """The cases of a round in which some matcher does not find what is judged."""
+    """The cases of a round in which some matcher differs from the judge."""
     judged = {(row, number): case.judged() for row, number, case in given.cases()}
     wrong: set[tuple[int, int]] = set()
     for matcher in matchers:
@@ -112,7 +112,7 @@ def differences(given: Round, matchers: tuple[Matcher, ...] = MATCHERS) -> Itera
 
 
 def add(index: Index, number: int, node: Node) -> bool:
-    """Add an expression, unless its normal form explodes, which some matchers refuse."""
+    """Add an expression, unless its normal form is too large for the matcher."""
     try:
         index.add(number, text(node, Random(number)))
     except LimitError as error:
@@ -153,7 +153,7 @@ def differs(case: Case) -> bool:
 
 
 def shrink(case: Case, holds: Callable[[Case], bool] = differs) -> Case:
-    """A case as small as steps that keep a difference make it."""
+    """Shrink a case as far as steps that keep the difference allow."""
     while True:
         for candidate in smaller(case):
             if holds(candidate):

@@ -1,7 +1,7 @@
-"""What an expression means on an event: a function of the tree, the event and the setting.
+"""Evaluates an expression: a function of the tree, the event and the setting.
 
-Written from the description of the language alone. Where that leaves something open it raises
-`Unspecified`.
+Written only from the description of the language. Raises `Unspecified` if that leaves something
+open.
 """
 
 import ipaddress
@@ -86,7 +86,7 @@ class Evaluation(Terms):
                 return self.predicate(node)
 
     def some(self, test: Callable[..., bool], *terms: tree.Term) -> Truth:
-        """Whether some values of the terms satisfy a test; without values it is as `missing`."""
+        """Whether some values of the terms satisfy a test; without values, `missing` decides."""
         found = [self.values(term) for term in terms]
         if not all(found):
             return self.scope.setting.missing
@@ -141,7 +141,7 @@ class Evaluation(Terms):
         raise AssertionError(node)
 
     def compare(self, left: Value, operator: str, right: Value, *terms: tree.Term) -> bool:
-        """One comparison; a string literal against a time of the event is left open."""
+        """One comparison; a string literal compared with a time of the event is unspecified."""
         for term, met in zip(terms, (right, left), strict=True):
             wordy = isinstance(term, tree.Literal) and term.kind == "string"
             if wordy and not isinstance(met, str | bool | Number):
@@ -149,7 +149,7 @@ class Evaluation(Terms):
         return v.holds(left, operator, right, self.zone)
 
     def among(self, value: Value, literals: tuple[tree.Literal, ...]) -> bool:
-        results = [self.is_one(value, literal) for literal in literals]  # all, for what is open
+        results = [self.is_one(value, literal) for literal in literals]  # all, to find open ones
         return any(results)
 
     def is_one(self, value: Value, literal: tree.Literal) -> bool:

@@ -1,4 +1,4 @@
-"""Random events: of Python's objects, or of what JSON can hold."""
+"""Random events, as Python objects or as JSON values."""
 
 import ipaddress
 import json
@@ -53,7 +53,7 @@ LISTS = ["items", "tags", "nums", "n", "s", "box", "gone"]
 
 @dataclass
 class Events:
-    """Events of one form: of Python's objects, or of what JSON can hold."""
+    """Events of one form: Python objects, or JSON values."""
 
     random: Random
     json: bool

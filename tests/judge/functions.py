@@ -1,4 +1,4 @@
-"""What functions compute from values: numbers, text, rollout; None where there is no result."""
+"""The functions on values: numbers, text, rollout; None if there is no result."""
 
 import math
 import re
@@ -128,7 +128,7 @@ WHITE_SPACE = (
 
 
 def lower(text: str) -> str:
-    """Unicode's simple mapping; only that of U+0130 is shorter than the full one."""
+    """Unicode's simple mapping; it is shorter than the full one only for U+0130."""
     return "".join(character.lower()[0] for character in text)
 
 
@@ -137,7 +137,7 @@ def upper(text: str) -> str:
 
 
 def simple_upper(character: str) -> str:
-    """Where the full mapping is longer, the simple one is the title case, or the character."""
+    """If the full mapping is longer, the simple one is the title case, or the character."""
     for mapped in (character.upper(), character.title()):
         if len(mapped) == 1:
             return mapped
@@ -200,7 +200,7 @@ def textual(left: Value, operator: str, right: Value) -> bool:
 
 
 def regular(pattern: str) -> str:
-    """A `like` pattern as a regular expression of the whole text."""
+    """A `like` pattern as a regular expression for the whole text."""
     written = ""
     characters = iter(pattern)
     for character in characters:

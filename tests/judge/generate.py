@@ -1,4 +1,4 @@
-"""Random expressions, about what the events of `judge.events` have."""
+"""Random expressions over the attributes of `judge.events`."""
 
 from dataclasses import dataclass
 from random import Random
@@ -149,7 +149,7 @@ class Expressions:
         return tree.Among(left, tuple(networks), negated)
 
     def other(self, negated: bool) -> tree.Node:
-        """What has no kind: rollout, keywords, types, sizes, two attributes of any type."""
+        """Predicates without a kind: rollout, keywords, types, sizes, attributes of any type."""
         roll = self.random.random()
         if self.dull or roll < 0.3:
             left, right = self.anything(), self.anything()
@@ -202,7 +202,7 @@ class Expressions:
         return tree.Attribute(self.random.choice(list(self.kinds)))
 
     def attribute(self, kind: str) -> tree.Attribute | tree.It:
-        """An attribute of a kind; rarely of another, or one that no event has."""
+        """An attribute of a kind; rarely one of another kind, or one that no event has."""
         roll = self.random.random()
         if roll < 0.03:
             return tree.Attribute("gone")

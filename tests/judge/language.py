@@ -1,4 +1,4 @@
-"""What can be asked: terms and expressions as small trees, and how they are written.
+"""The language: terms and expressions as small trees, and how they are written.
 
 The writer makes choices that must not matter (parentheses, spellings, white space), taken from a
 random generator; without one it writes plainly.
@@ -188,7 +188,7 @@ PLAIN = Random(0)
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The expressions directly inside one, those about elements not counted."""
+    """The direct operands of an expression, without those about elements."""
     match node:
         case Not(operand) | Is(operand):
             return (operand,)
@@ -234,7 +234,7 @@ class Writer:
         return " "
 
     def node(self, node: Node, level: int = 0) -> str:
-        """An expression, in parentheses where it binds less tightly than its surroundings."""
+        """An expression, in parentheses if it binds less tightly than its surroundings."""
         written, own = self.bare(node)
         return f"({written})" if own < level or self.chance(0.1) else written
 

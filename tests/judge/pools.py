@@ -1,4 +1,4 @@
-"""Edge cases of every type, in pools small enough that expressions and events meet."""
+"""Edge cases of every type, in pools small enough that expressions often match events."""
 
 from datetime import UTC, datetime
 from random import Random

@@ -1,6 +1,6 @@
-"""Reads the text of an expression as a tree, so that cases written by hand can be judged as well.
+"""Parses the text of an expression, so that handwritten cases can be judged, too.
 
-It takes what the language has, without caring for good messages: what it cannot read is refused.
+It supports the whole language, but its error messages are not helpful.
 """
 
 import re
@@ -24,7 +24,7 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-DATE = re.compile(r"\d{4}(?:-\d{1,2}){2}(?:[Tt]\d+:|(?![\w.]))")  # refused where it has no quotes
+DATE = re.compile(r"\d{4}(?:-\d{1,2}){2}(?:[Tt]\d+:|(?![\w.]))")  # refused without quotes
 SIGNS = {"==": "=", "<>": "!="}
 COMPARISONS = {"=", "!=", "<", "<=", ">", ">=", "<=>"}
 TYPED = {"timestamp", "date", "interval", "ip", "cidr", "version"}
@@ -35,7 +35,7 @@ RESERVED = {
 
 
 class Unreadable(Exception):  # noqa: N818 - what the tests skip
-    """No text of this language, or one that the judge does not read."""
+    """The text is not valid, or the judge does not support it."""
 
 
 @dataclass
@@ -106,7 +106,7 @@ class Reader:
         return unquoted(token.text)
 
     def either(self, *ways: Callable[[], T]) -> T:
-        """The first way that reads on, else what the last one says."""
+        """The first way that succeeds, or the error of the last one."""
         place = self.place
         for way in ways[:-1]:
             try:
@@ -345,7 +345,7 @@ class Reader:
 
 
 def rewritten(found: re.Match[str]) -> str:
-    """What another escape character makes literal, by the usual one."""
+    """Replace another escape character by the usual one."""
     return "\\" + found[0][-1]
 
 

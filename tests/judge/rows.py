@@ -1,4 +1,4 @@
-"""Random rows of a table, and expressions about them that SQL has the same words for.
+"""Random table rows, and expressions over them that SQL can express.
 
 Every comparison is between values of one type, since other engines cast; no division of decimals,
 which engines round differently; text that all engines fold alike.

@@ -1,7 +1,7 @@
 """Expressions as SQL: of Spark, and of DuckDB.
 
-SQL's own three values are ours. What differs is said here: how lists are asked, the number of a
-weekday, the time between two moments, and the names of some functions.
+SQL has the same three truth values. This module handles the differences: predicates on lists, the
+number of a weekday, the time between two instants, and the names of some functions.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ MOMENTS = {"ts", "us", "at"}
 
 @dataclass
 class Sql:
-    """One dialect, in one scope: a row, or the element that a variable stands for."""
+    """One dialect, in one scope: a row, or the element that a variable denotes."""
 
     variable: str | None = None
 
@@ -105,7 +105,7 @@ class Sql:
         return name in LISTS or name.startswith("items.")
 
     def in_list(self, name: str, asked: Callable[[tree.Term], tree.Node]) -> str:
-        """Some value of a list; unknown where the list has none but nulls."""
+        """Some value of a list; unknown if the list has only nulls."""
         list, _, path = name.partition(".")
         variable = self.next_variable
         inside = self.element(variable)
@@ -162,7 +162,7 @@ class Sql:
 
 class SparkSql(Sql):
     def between(self, end: str, start: str) -> str:
-        # Spark's own `-` subtracts what clocks show.
+        # Spark's own `-` subtracts local times.
         micros = f"cast(unix_micros({end}) - unix_micros({start}) as decimal(18, 0))"
         return f"make_dt_interval(0, 0, 0, cast({micros} / 1000000 as decimal(18, 6)))"
 
@@ -207,7 +207,7 @@ class DuckSql(Sql):
             case "concat":
                 return "(" + " || ".join(arguments) + ")"
             case "ceil" | "floor":
-                # Of an integer, DuckDB makes a float.
+                # DuckDB would convert an integer to a float.
                 return f"{name}({inside} + 0.0)"
         return f"{name}({inside})"
 

@@ -1,4 +1,4 @@
-"""What another engine says about rows: the truth of many expressions, as it is and as judged."""
+"""The truth of many expressions on rows, for comparison with other engines."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Table:
         return len(self.nodes) * int(self.data.num_rows)
 
     def judged(self) -> list[list[Truth | None]]:
-        """For every question the truths of the rows; None where the language leaves it open."""
+        """For every question, the truth for each row; None if the language leaves it open."""
         setting, given = Setting(time_zone=self.zone), self.data.to_pylist()
         return [[truth_of(node, row, setting) for row in given] for node in self.nodes]
 
@@ -51,7 +51,7 @@ def truth_of(node: Node, row: dict[str, Any], setting: Setting) -> Truth | None:
 
 
 def tables(random: Random, questions: int, count: int) -> Iterator[Table]:
-    """One table for every time zone, with so many questions and rows together."""
+    """One table per time zone, with these numbers of questions and rows in total."""
     share = questions // len(rows.ZONES)
     for zone in rows.ZONES:
         nodes = [rows.Questions(random).node() for _ in range(share)]

@@ -1,4 +1,4 @@
-"""What the values of a term are, in an event or in an element of a list."""
+"""The values of a term, in an event or in an element of a list."""
 
 import ipaddress
 import itertools
@@ -24,7 +24,7 @@ YEAR_10000 = (LAST_DAY + 1 - v.EPOCH) * v.DAY
 
 @dataclass(frozen=True)
 class Setting:
-    """What an index was made with, and the moment of the call."""
+    """The settings of an index, and the time of the call."""
 
     missing: Missing = "unknown"
     time_zone: str = "UTC"
@@ -48,7 +48,7 @@ class Scope:
         return self.setting.zone
 
     def lookup(self, name: str) -> tuple[list[Any], bool]:
-        """What stands under a dotted name, and whether the path leads through a list."""
+        """The content of a dotted name, and whether the path leads through a list."""
         found, through = [self.raw], False
         for part in name.split("."):
             holders: list[Any] = []
@@ -66,14 +66,14 @@ class Scope:
 
 
 class Terms:
-    """The values of terms in one scope; none where a term is missing."""
+    """The values of terms in one scope; none if a term is missing."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.zone = scope.zone
 
     def scalars(self, raw: Any) -> list[Value]:
-        """The values of what stands in one place: of a list those of its elements, no nulls."""
+        """The values of one field: for a list those of its elements; without nulls."""
         if isinstance(raw, list):
             if any(isinstance(element, list) for element in raw):
                 raise Unspecified("a list in a list")
@@ -84,7 +84,7 @@ class Terms:
         return [] if value is None else [value]
 
     def values(self, term: Term) -> list[Value]:
-        """The values of a term; none where it is missing."""
+        """The values of a term; none if it is missing."""
         match term:
             case Attribute() | It():
                 found, _ = self.scope.find(term)
@@ -101,7 +101,7 @@ class Terms:
                 return self.call(term)
 
     def results(self, function: Callable[..., Value | None], *arguments: Term) -> list[Value]:
-        """The results of a function for all choices of arguments, where it has one."""
+        """The results of a function for all combinations of arguments for which it has one."""
         lists = [self.values(argument) for argument in arguments]
         results = [function(*chosen) for chosen in itertools.product(*lists)]
         return [result for result in results if result is not None]

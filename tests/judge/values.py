@@ -1,6 +1,6 @@
-"""What values are: numbers, texts, times, durations, addresses, versions; when they are equal.
+"""Values: numbers, texts, times, durations, addresses, versions; equality and order.
 
-Nothing here knows of the engine: times are nanoseconds and days counted by `datetime`, numbers are
+This is independent of the engine: times are nanoseconds and days counted by `datetime`, numbers are
 `decimal`, addresses are `ipaddress`, zones are `zoneinfo`.
 """
 
@@ -20,8 +20,8 @@ DAY = 86_400 * SECOND
 EPOCH = date(1970, 1, 1).toordinal()
 
 
-class Unspecified(Exception):  # noqa: N818 - no error: the language does not say
-    """The language leaves this open, so that nobody is judged by it."""
+class Unspecified(Exception):  # noqa: N818 - not an error: the language does not define it
+    """The language leaves this open, so the engine is not compared here."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Version:
-    """Its parts, then what makes pre-releases come before, identifier by identifier."""
+    """Its parts, then a key that sorts pre-releases first, identifier by identifier."""
 
     parts: tuple[int, int, int]
     release: bool
@@ -75,7 +75,7 @@ def from_float(value: float) -> Number:
 
 
 def value_of(raw: Any, zone: ZoneInfo) -> Value | None:
-    """The value of what an event holds in one place; None for a null."""
+    """The value of one field of an event; None for a null."""
     match raw:
         case None:
             return None
@@ -100,7 +100,7 @@ def value_of(raw: Any, zone: ZoneInfo) -> Value | None:
 
 
 def instant_of(moment: datetime, zone: ZoneInfo) -> Instant:
-    """Of a repeated hour the earlier counts; in a skipped one the offset before: fold 0."""
+    """In a repeated hour the earlier time counts; in a skipped one the earlier offset: fold 0."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone, fold=0)
     offset = moment.utcoffset()
@@ -117,7 +117,7 @@ def midnight(day: Day, zone: ZoneInfo) -> Instant:
 
 
 def local(moment: Instant, zone: ZoneInfo) -> datetime:
-    """What clocks show in a zone, without what is below a microsecond."""
+    """The local time in a zone, truncated to microseconds."""
     try:
         utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=moment.nanoseconds // 1000)
         return utc.astimezone(zone)
@@ -133,7 +133,7 @@ DOUBTFUL_TIME = re.compile(r"\s*\d{4}-\d\d-\d\d(.*([tz]|\d[+-]\d\d|[+-]\d{4}|\s[
 
 
 def read_time(text: str, zone: ZoneInfo) -> Instant | Day | None:
-    """A string as a time: `YYYY-MM-DD`, a clock, an offset; None for what is none."""
+    """Parse a time: `YYYY-MM-DD`, a time of day, an offset; None if it is not a time."""
     found = TIME.fullmatch(text)
     if found is None:
         if DOUBTFUL_TIME.fullmatch(text):
@@ -238,7 +238,7 @@ def kind(value: Value) -> str:
 
 
 def alike(left: Value, right: Value, zone: ZoneInfo) -> tuple[Any, Any] | None:
-    """What to compare of two values, a string read as what it meets; None for two types."""
+    """Convert two values for comparison, a string to the other's type; None if they differ."""
     if isinstance(left, str) and not isinstance(right, str):
         read = read_as(left, right, zone)
         return None if read is None else alike(read, right, zone)
@@ -279,7 +279,7 @@ def read_as(text: str, met: Value, zone: ZoneInfo) -> Value | None:
 
 
 def holds(left: Value, operator: str, right: Value, zone: ZoneInfo) -> bool:
-    """A comparison of two values; those of types that cannot be compared satisfy none but `!=`."""
+    """A comparison of two values; if their types cannot be compared, only `!=` holds."""
     compared = alike(left, right, zone)
     if operator == "!=":
         return not holds(left, "=", right, zone)
@@ -304,7 +304,7 @@ def holds(left: Value, operator: str, right: Value, zone: ZoneInfo) -> bool:
 
 
 def canonical(value: Value) -> str:
-    """The text of a value: what `values()`, `bucket` and `cast(... as string)` see."""
+    """The text of a value, as `values()`, `bucket` and `cast(... as string)` use it."""
     match value:
         case bool():
             return str(value).lower()

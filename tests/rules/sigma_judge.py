@@ -1,6 +1,6 @@
-"""What a Sigma rule says of an event, evaluated in plain Python over pySigma's parse tree.
+"""Evaluates Sigma rules in plain Python over pySigma's parse tree.
 
-Written apart from the importer: it knows nothing of expressions. A rule is prepared once, as
+Independent of the importer and of expressions. A rule is prepared once, as
 functions of a `View`, which finds the values of an event at most once.
 """
 
@@ -18,7 +18,7 @@ Test: TypeAlias = Callable[["View"], bool]
 
 
 class View:
-    """An event as rules ask about it."""
+    """An event, as rules see it."""
 
     def __init__(self, event: Event) -> None:
         self.event = event
@@ -27,7 +27,7 @@ class View:
         self.texts: list[str] | None = None
 
     def values(self, field: str) -> list[Any]:
-        """All values of a field, nulls and objects among them."""
+        """All values of a field, including nulls and objects."""
         known = self.found.get(field)
         if known is None:
             known = []
@@ -46,7 +46,7 @@ class View:
 
 
 def prepare(rule: Any) -> Test:
-    """A function that says whether an event satisfies a rule."""
+    """A function that decides whether an event satisfies a rule."""
     return either([condition(item.parsed) for item in rule.detection.parsed_condition])
 
 
@@ -134,7 +134,7 @@ def refers(item: Any, other: Any, value: Any) -> bool:
 
 
 def value_test(value: Any) -> Callable[[Any], bool]:
-    """Whether one value of an event is what a rule asks for."""
+    """A test of one value of an event."""
     if isinstance(value, types.SigmaString):
         return string_test(value)
     if isinstance(value, types.SigmaTimestampPart):
@@ -208,7 +208,7 @@ def pattern(value: types.SigmaString) -> re.Pattern[str]:
 
 
 def keyword_test(value: Any) -> Test:
-    """A value that may stand anywhere in the event."""
+    """A test of a value that may occur anywhere in the event."""
     if isinstance(value, types.SigmaExpansion):
         return either([keyword_test(item) for item in value.values])
     if isinstance(value, types.SigmaRegularExpression):

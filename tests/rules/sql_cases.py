@@ -1,4 +1,4 @@
-"""Random rows and expressions for `to_sql`: values at the edges, predicates of any type."""
+"""Random rows and expressions for `to_sql`: edge values, predicates of any type."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ LITERALS = [
 
 
 def table(random: Random, count: int) -> pa.Table:
-    """Rows of all types, some values at the edges of their types."""
+    """Rows of all types, with some edge values."""
     made = []
     for number in range(count):
         row = rows.row(random, number)
@@ -90,7 +90,7 @@ def table(random: Random, count: int) -> pa.Table:
 
 @dataclass
 class Questions(rows.Questions):
-    """Expressions about rows in which any column may meet any operator and literal."""
+    """Expressions over rows that combine any column with any operator and literal."""
 
     def leaf(self) -> Node:
         if self.random.random() < 0.5:
@@ -175,7 +175,7 @@ class Written:
 def written(
     random: Random, count: int, dialect: str, zone: str, missing: Any, columns: Any
 ) -> Iterator[Written | str]:
-    """Random expressions as conditions, or the reasons for which they are refused."""
+    """Random expressions with their conditions, or the reasons why they are refused."""
     for _ in range(count):
         try:
             expression = tamis.parse(text(Questions(random).node()))

@@ -1,4 +1,4 @@
-"""EventBridge patterns, from what AWS documents: every matcher, positive, negative and refused."""
+"""EventBridge patterns as documented by AWS: every matcher, positive, negative and refused."""
 
 import json
 from typing import Any
@@ -192,7 +192,7 @@ CASES: list[tuple[dict[str, Any], bool]] = [
     (detail(count=[1, {"numeric": [">", 7]}, {"exists": False}]), False),
 ]
 
-# pattern, what the refusal says
+# pattern, message of the error
 REFUSED: list[tuple[Any, str]] = [
     ("[]", "JSON object"),
     ('"x"', "JSON object"),

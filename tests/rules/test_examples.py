@@ -1,4 +1,4 @@
-"""Rules that carry examples: `tamis test` says which are not as they must be, and why."""
+"""Rules that carry examples: `tamis test` reports those that fail, and why."""
 
 import io
 import json
@@ -53,7 +53,7 @@ def test_good_rules_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert tests.refused == []
     assert list(tests.run()) == []
     assert run(["test", str(file)]) == 0
-    assert capsys.readouterr().out == "5 rules, 8 of 8 examples as they must be\n"
+    assert capsys.readouterr().out == "5 rules, 8 of 8 examples pass\n"
 
 
 def test_failures_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +63,7 @@ def test_failures_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[st
     out = capsys.readouterr().out
     assert out.startswith(f"{file}:11: young-west: example 2 must not match: ")
     assert "age between 18 and 25" in out
-    assert out.endswith("5 rules, 7 of 8 examples as they must be\n")
+    assert out.endswith("5 rules, 7 of 8 examples pass\n")
     assert run(["test", str(file), "--json"]) == 1
     record = json.loads(capsys.readouterr().out)
     assert (record["id"], record["line"], record["must_match"]) == ("young-west", 11, False)
@@ -78,9 +78,9 @@ def test_json_and_options(tmp_path: Path) -> None:
 
 
 BAD_RULES: list[tuple[Any, str]] = [
-    (3, "a rule is an object"),
-    ({"expression": "a"}, "has an `id`"),
-    ({"id": True, "expression": "a"}, "has an `id`"),
+    (3, "a rule must be an object"),
+    ({"expression": "a"}, "must have an `id`"),
+    ({"id": True, "expression": "a"}, "must have an `id`"),
     ({"id": "x"}, "one of expression"),
     ({"id": "x", "expression": "a", "sql": "a"}, "one of expression"),
     ({"id": "x", "expression": "a ="}, "expected"),
@@ -178,7 +178,7 @@ def test_sigma_rules_carry_tests(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_reading_tells_how_far_it_is(tmp_path: Path) -> None:
-    """Every importer counts what it read and refused; the commands show that on a terminal."""
+    """Every importer counts the rules read and refused; the commands show that on a terminal."""
     pytest.importorskip("sigma.collection")
     pytest.importorskip("sqlglot")
     counts: list[int] = []

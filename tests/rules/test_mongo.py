@@ -285,13 +285,13 @@ REFUSED: list[tuple[Any, str]] = [
     ({"a": {"$vgt": 3}}, "a version"),
     ({"a": {"$vgt": "x.y"}}, "version"),
     ({"a": {"$ini": "x"}}, "takes an array"),
-    ({"a": {"$inGroup": "nobody"}}, "not given"),
+    ({"a": {"$inGroup": "nobody"}}, "is unknown"),
     ({"$and": []}, "at least one"),
     ({"$or": {"a": 1}}, "array of objects"),
     ({"$nor": [1]}, "array of objects"),
     ({"$where": "x"}, "beside fields"),
     ({"$expr": {}}, "beside fields"),
-    ({"items.0.price": 3}, "position of an array"),
+    ({"items.0.price": 3}, "an array position"),
     ({"a..b": 3}, "empty part"),
 ]
 

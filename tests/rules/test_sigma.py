@@ -97,7 +97,7 @@ FIELDS = [
 ]  # fmt: skip
 
 
-CHOSEN: list[dict[str, Any]] = [  # chance hardly makes these
+CHOSEN: list[dict[str, Any]] = [  # unlikely to be generated
     {"Image": "C:\\x\\WHOAMI.exe", "CommandLine": "whoami /ALL /PRIV"},
     {"Image": "C:\\x\\net1.exe", "CommandLine": "/all priv", "ParentImage": "c:\\program files\\a"},
     {"EventID": "4688", "Channel": "SECURITY"},
@@ -283,7 +283,7 @@ def test_public_rules() -> None:
 
 
 def varied(event: dict[str, Any], chance: random.Random) -> dict[str, Any]:
-    """The event in other case, without some fields, with cut text."""
+    """The event in another case, without some fields, with truncated text."""
     kept = {name: value for name, value in event.items() if chance.random() >= 0.15}
     return {
         name: cut(value, chance) if isinstance(value, str) and value else value

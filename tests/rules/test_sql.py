@@ -1,4 +1,4 @@
-"""WHERE clauses of other dialects: what they become, what is refused, and what a database finds."""
+"""WHERE clauses of other dialects: translations, refusals, and the results of databases."""
 
 import os
 from random import Random
@@ -64,7 +64,7 @@ READ = [
     ("mysql", "a REGEXP 'x'", "a matches 'x'"),
 ]  # fmt: skip
 
-# condition, what the refusal says
+# condition, message of the error
 REFUSED = [
     ("", "empty|not a condition"),
     ("a =", "not a condition"),
@@ -83,7 +83,7 @@ REFUSED = [
     ("a[0] = 1", "position of an array"),
     ("1 = 1", "two constants"),
     ("a LIKE b", "constant pattern"),
-    ("a LIKE 'x\\\\y'", "escapes something else"),
+    ("a LIKE 'x\\\\y'", "escapes something other"),
     ("ts > current_timestamp() - INTERVAL '1' MONTH", "not an exact duration"),
     ("cast(a AS int) = 1", "cast to INT"),
     ("round(a, 2) = 1.5", "number of digits"),

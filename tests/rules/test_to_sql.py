@@ -1,4 +1,4 @@
-"""Expressions as WHERE clauses: what is written, what is refused, and what DuckDB finds."""
+"""Expressions as WHERE clauses: translations, refusals, and the results of DuckDB."""
 
 import os
 from collections import Counter
@@ -76,7 +76,7 @@ PLAIN = [
     ("name matches '^a.b$'", """regexp_matches("name", '^a[^\\n]b\\z')"""),
 ]  # fmt: skip
 
-# expression, with types or without, what the refusal says
+# expression, with types or without, message of the error
 REFUSED = [
     ("a = 1 or a = 'x'", False, "as a number and as a string"),
     ("a = b", False, "are not known"),
@@ -102,7 +102,7 @@ REFUSED = [
     ("items.price > tags", True, "several lists"),
     ("tags = tags", True, "several lists"),
     ("coalesce(tags, 'x') = 'x'", True, "of a list"),
-    ("coalesce(name, age) = 1", True, "has no type"),
+    ("coalesce(name, age) = 1", True, "has no SQL type"),
     ("cast(name as integer) = 1", True, "differs between databases"),
     ("any(items.sku, it = 'x')", True, "lists in a list"),
 ]  # fmt: skip
@@ -129,7 +129,7 @@ def test_types_that_cannot_be_compared_are_false() -> None:
 
 
 def test_strings_stay_strings() -> None:
-    """Whatever stands in a literal or a name, no database reads it as something else."""
+    """No content of a literal or a name is read as something else by a database."""
     hostile = ["'", "\\", "\\'", "''; drop table t; --", "a'b\\'c", "%_\\%", "\n", "${x}", '"', "`"]
     with duckdb.connect() as connection:
         for text in hostile:
@@ -167,7 +167,7 @@ def test_deep_and_long_expressions() -> None:
 
 
 def test_what_is_written_is_read_back() -> None:
-    """The importer of Spark's conditions reads what `to_sql` writes without types."""
+    """The importer of Spark conditions reads the output of `to_sql` without types."""
     sql = pytest.importorskip("tamis.rules").sql
     for text in ["a > 3 and b = 'x'", "not a in (1, 2)", "s like 'x%' or t is null", "a = 'it''s'"]:
         expression = tamis.parse(text)

@@ -1,4 +1,4 @@
-"""Folders that the server's tests serve."""
+"""Folders and servers for the tests of the server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def served(folder: Path) -> Iterator[Running]:
-    """A server over it."""
+    """A server for the folder."""
     with running(folder) as server:
         yield server
 

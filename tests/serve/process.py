@@ -1,4 +1,4 @@
-"""A server in a process of its own, which can be killed."""
+"""A server in a separate process, which can be killed."""
 
 import json
 import subprocess
@@ -37,12 +37,12 @@ class Process:
         self.log.extend(self._errors)
 
     def kill(self) -> None:
-        """End it at once, without a chance to do anything."""
+        """Kill it, without a chance to clean up."""
         self._process.kill()
         self._end()
 
     def stop(self) -> int:
-        """Ask it to end; returns its exit code."""
+        """Stop it; returns its exit code."""
         self._process.terminate()
         return self._end()
 
@@ -55,7 +55,7 @@ class Process:
 
 @contextmanager
 def process(folder: Path | str, *options: str) -> Iterator[Process]:
-    """A server that is killed afterwards, if it is still there."""
+    """A server that is killed afterwards, if it is still running."""
     server = Process(folder, *options)
     try:
         yield server

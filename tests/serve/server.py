@@ -1,4 +1,4 @@
-"""A real server in this process, on a port of its own, for the tests of `tamis serve`."""
+"""A real server in this process, on a free port, for the tests of `tamis serve`."""
 
 import io
 import json
@@ -16,19 +16,19 @@ from tamis.serve import Service, Settings, create
 from tamis.serve.logs import Log
 from tamis.serve.running import Server, listen
 
-PATIENCE = 60.0  # seconds after which something that should have happened has not
+PATIENCE = 60.0  # seconds to wait before a test fails
 
 
 @dataclass
 class Running:
-    """A server that answers."""
+    """A running server."""
 
     url: str
     service: Service
     log: io.StringIO = field(default_factory=io.StringIO)
 
     def client(self, **options: Any) -> httpx.Client:
-        # Without certificates, whose reading takes longer than most tests.
+        # Without certificates: reading them takes longer than most tests.
         return httpx.Client(base_url=self.url, timeout=PATIENCE, verify=False, **options)
 
     def lines(self, happening: str) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ class Running:
 
 @contextmanager
 def running(folder: Path | str, settings: Settings | None = None) -> Iterator[Running]:
-    """A server over a folder, which has stopped in order afterwards."""
+    """A server for a folder; stopped gracefully afterwards."""
     settings = replace(settings or Settings(poll=0.05), port=0)
     log = io.StringIO()
     with closing(listen(settings.host, 0)) as listener:
@@ -56,7 +56,7 @@ def running(folder: Path | str, settings: Settings | None = None) -> Iterator[Ru
 
 
 def wait_until(happened: Any) -> None:
-    """Wait until something has happened."""
+    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < end, "it did not happen"

@@ -1,7 +1,7 @@
-"""Attacks that take a while: `make serve` runs them, `make test` leaves them out.
+"""Attacks that take a while: `make serve` runs them, `make test` does not.
 
-Requests made from the OpenAPI document, ten thousand connections, floods of bodies: there is no
-fault, memory is bounded, and others are served.
+Requests generated from the OpenAPI document, ten thousand connections, floods of bodies: there are
+no server errors, memory is bounded, and other clients are served.
 """
 
 import json
@@ -24,14 +24,14 @@ CONNECTIONS = 10_000
 
 
 def memory(pid: int) -> int:
-    """The bytes of memory that a process takes."""
+    """The memory of a process in bytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0]) * 1024
 
 
 @long_test
 def test_requests_made_from_the_document(tmp_path: Path) -> None:
-    """Hundreds of requests per operation, valid ones and others: none is a fault."""
+    """Hundreds of valid and invalid requests per operation cause no server error."""
     schemathesis = pytest.importorskip("schemathesis")
     from hypothesis import HealthCheck, given, settings
     from hypothesis.errors import Unsatisfiable
@@ -62,7 +62,9 @@ def test_requests_made_from_the_document(tmp_path: Path) -> None:
                     response = case.call(base_url=server.url)  # type: ignore[attr-defined]
                     assert response.status_code < 500, response.text
 
-                with suppress(Unsatisfiable):  # what takes nothing cannot be given anything wrong
+                with suppress(
+                    Unsatisfiable
+                ):  # an operation without parameters has no invalid requests
                     ask()
         assert asked > 500
         assert not [line for line in server.log if "Fault" in line or "trace" in line]
@@ -94,7 +96,7 @@ def test_random_bytes(tmp_path: Path) -> None:
 
 @long_test
 def test_ten_thousand_connections(tmp_path: Path) -> None:
-    """Half of them idle, half with a request that does not end: others are served meanwhile."""
+    """Half are idle, half send an endless request; other clients are served."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < CONNECTIONS + 500:
         pytest.skip(f"only {hard} files may be open")

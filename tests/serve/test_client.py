@@ -1,4 +1,4 @@
-"""The clients say what the server says."""
+"""The clients return what the server returns."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""The console in a real browser, headless: `make console`, which `make test` leaves out.
+"""The console in a headless browser: `make console` runs this, `make test` does not.
 
 `TAMIS_CONSOLE` names a folder with axe-core (`package/axe.min.js`), where screenshots go, too.
 """
@@ -52,7 +52,7 @@ class Page:
         self.click(f"#tab-{name}")
 
     def wait(self, selector: str, told: Callable[[str], bool]) -> str:
-        """Wait until an element says something; returns it."""
+        """Wait until the text of an element satisfies a condition; returns the text."""
         wait_until(lambda: told(self.find(selector).text))
         return str(self.find(selector).text)
 
@@ -60,7 +60,7 @@ class Page:
         self.driver.save_screenshot(f"{FOLDER}/{name}.png")
 
     def check(self) -> None:
-        """Fail where something is not accessible, or the browser complains."""
+        """Fail if something is not accessible, or if the browser logs errors."""
         self.driver.execute_script(Path(f"{FOLDER}/package/axe.min.js").read_text("utf-8"))
         script = "const done = arguments[0]; axe.run().then((found) => done(found.violations));"
         found = self.driver.execute_async_script(script)
@@ -69,7 +69,7 @@ class Page:
         self.check_log()
 
     def check_log(self) -> None:
-        """Fail where the browser complains; the answers that a test provokes are none of that."""
+        """Fail if the browser logs errors, apart from responses that the test provokes."""
         log = [line for line in self.driver.get_log("browser") if line["level"] == "SEVERE"]
         assert not [line for line in log if "status of 4" not in line["message"]], log
 
@@ -199,7 +199,7 @@ def test_everything(owned: Running, driver: Any) -> None:
     page.click("#examine")
     page.wait("#examined", lambda text: "findings in 65 of 65" in text)
     told = page.find("#findings").text
-    assert "again asks the same as 'rule-5'" in told
+    assert "again has the same expression as 'rule-5'" in told
     assert "always always matches" in told
     page.shoot(f"findings-{theme}")
     page.check()

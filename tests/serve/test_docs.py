@@ -1,4 +1,4 @@
-"""The commands of the page about serving do what it shows."""
+"""The commands on the page about the server give the output it shows."""
 
 import re
 import shutil

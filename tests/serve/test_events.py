@@ -1,4 +1,4 @@
-"""Events are asked about one by one, as lists and as streams; what is bad is told at its place."""
+"""Single events, lists and streams; errors are reported at the position of the bad event."""
 
 import json
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def test_lines_are_answered_in_their_order(client: httpx.Client) -> None:
 
 
 def test_lines_are_answered_while_others_are_still_to_come(served: Running) -> None:
-    """Every second line is sent only when the one before was answered."""
+    """Every second line is sent only after the previous one was answered."""
     import socket
 
     host, port = served.url.removeprefix("http://").split(":")

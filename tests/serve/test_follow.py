@@ -1,4 +1,4 @@
-"""A folder is followed: what is committed is served, what is damaged is not."""
+"""Following a folder: committed versions are served, damaged ones are not."""
 
 import threading
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_a_uri_is_served_from_a_copy(folder: Path, tmp_path: Path) -> None:
 
 
 def test_requests_see_one_version(folder: Path) -> None:
-    """While versions are swapped, every answer is that of one version, the one it names."""
+    """While versions are swapped, every answer comes from the one version that it names."""
     save(folder, 1)
     done = threading.Event()
     seen: dict[str, set[int]] = {}

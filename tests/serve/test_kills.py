@@ -1,8 +1,8 @@
-"""Killed at any moment: what was acknowledged is there, and nothing is half there.
+"""A server killed at any time keeps acknowledged changes, and applies changes atomically.
 
-Every writer has ids of its own and a journal of its own: what it asked for, and what it was told.
-What the server says after it was killed must be what the journals say; of a request that was not
-answered, all or nothing.
+Every writer has its own ids and a journal of its requests and their responses. After a kill, the
+server's state must agree with the journals; a request without a response is applied completely or
+not at all.
 """
 
 import random
@@ -20,21 +20,21 @@ from tamis.serve.log import ChangeLog, Entry
 from .process import Process
 
 KILLS = 200 if LONG else 3
-State = dict[str, str]  # the expressions of ids that are there
+State = dict[str, str]  # expressions by id
 
 
 @dataclass
 class Writer:
-    """Somebody who changes subscriptions, one request at a time."""
+    """A writer that changes subscriptions, one request at a time."""
 
     name: str
     random: random.Random
     known: State = field(default_factory=dict)
-    asked: State | None = None  # what is there if the request that was not answered was made
+    asked: State | None = None  # the state if the unanswered request was applied
     told: int = 0
 
     def write(self, url: str) -> None:
-        """Change things until the server is gone."""
+        """Send changes until the server is killed."""
         with httpx.Client(base_url=url, timeout=60, verify=False) as client:
             while True:
                 wanted, request = self._choose()
@@ -48,7 +48,7 @@ class Writer:
                 self.told += 1
 
     def _choose(self) -> tuple[State, tuple[str, str, object]]:
-        """What is there after the next request, and that request."""
+        """The next request, and the state after it."""
         id = f"{self.name}-{self.random.randrange(50)}"
         text = f"x = {self.random.randrange(1_000_000)}"
         chance = self.random.random()
@@ -65,7 +65,7 @@ class Writer:
         )
 
     def check(self, found: State) -> None:
-        """Fail where the server does not have what the journal says."""
+        """Fail if the server's state disagrees with the journal."""
         mine = {id: text for id, text in found.items() if id.partition("-")[0] == self.name}
         possible = [self.known] + ([] if self.asked is None else [self.asked])
         assert mine in possible
@@ -116,7 +116,7 @@ def test_kills(tmp_path: Path) -> None:
 
 
 def test_replay_of_many_changes(tmp_path: Path) -> None:
-    """The log that a million changes leave is applied in one go: few groups, few additions."""
+    """The log of a million changes is applied in few groups and few additions."""
     changes = 1_000_000 if LONG else 20_000
     log = ChangeLog(tmp_path / "index" / "changes")
     log.begin(1)

@@ -1,4 +1,4 @@
-"""What is too much, too slow or not allowed is refused, and others are served."""
+"""Requests that are too large, too slow or not allowed are refused; others are served."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def connected(served: Running) -> Iterator[socket.socket]:
 
 
 def received(connection: socket.socket) -> bytes:
-    """All that comes until the server closes the connection."""
+    """All bytes until the server closes the connection."""
     all = b""
     try:
         while piece := connection.recv(65536):
@@ -264,7 +264,7 @@ def test_a_fault_is_told_and_logged(served: Running, client: httpx.Client) -> No
     response = client.post("/top", json={})
     assert response.status_code == 500
     assert "secret" not in response.text
-    wait_until(lambda: served.lines("request"))  # written behind the response
+    wait_until(lambda: served.lines("request"))  # written after the response
     (line,) = served.lines("request")
     assert "TypeError" in line["trace"]
     assert line["request"] == response.json()["request"]
@@ -289,7 +289,7 @@ def test_metrics(client: httpx.Client) -> None:
 
 
 def test_it_stops_in_order(folder: Path) -> None:
-    """A request that is being answered is answered; streams end."""
+    """Running requests are finished, and streams end."""
     answers: list[httpx.Response] = []
     with running(folder) as server:
 

@@ -1,4 +1,4 @@
-"""Changes are accepted, survive, and are all or nothing."""
+"""Changes are accepted, durable and atomic."""
 
 import json
 import os
@@ -124,7 +124,7 @@ def test_pages(tmp_path: Path) -> None:
 
 
 def test_concurrent_writers(tmp_path: Path) -> None:
-    """All that is acknowledged is there, also when the log is folded meanwhile."""
+    """All acknowledged changes are applied, even while the log is folded."""
     count = 60
 
     def write(url: str, name: str) -> None:
@@ -162,13 +162,13 @@ def test_an_answer_can_be_put_back(tmp_path: Path) -> None:
         again = client.get("/subscriptions/a").json()
         assert (answer.pop("version"), again.pop("version")) == ("1", "2")
         assert again == answer
-        # What is left out is removed.
+        # Members that are left out are removed.
         assert client.put("/subscriptions/a", json={"expression": "x = 1"}).is_success
         assert client.get("/subscriptions/a").json().get("metadata") is None
 
 
 def test_nothing_is_saved_over_changes_that_a_killed_server_left(tmp_path: Path) -> None:
-    """Also if it was killed after it had begun another file of the log, before it had saved."""
+    """Also if it was killed after it started a new log file and before it saved."""
     with running(tmp_path / "new", OWN) as server, server.client() as client:
         assert client.put("/subscriptions/a", json={"expression": "x = 1"}).is_success
         shutil.copytree(tmp_path / "new", tmp_path / "killed")
@@ -210,7 +210,7 @@ def log_of(folder: Path) -> Path:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    """A folder with three changes in its log, as a server leaves it that is killed."""
+    """A folder with three changes in its log, as left by a killed server."""
     with running(tmp_path / "new", OWN) as server, server.client() as client:
         for n in range(3):
             client.put(f"/subscriptions/s{n}", json={"expression": f"x = {n}"})
@@ -253,7 +253,7 @@ def test_nobody_else_saves_into_a_folder_that_is_owned(tmp_path: Path) -> None:
 
 
 def test_a_torn_tail_goes(written: Path) -> None:
-    """Wherever the last line was cut, the lines before it are there and writing goes on."""
+    """Wherever the last line is cut, the lines before it are kept and writing continues."""
     whole = log_of(written).read_bytes()
     last = whole.rindex(b"\n", 0, -1) + 1
     for end in range(last, len(whole)):
@@ -291,7 +291,7 @@ def test_a_missing_file_is_an_error(written: Path) -> None:
 def test_a_change_that_turns_out_to_be_impossible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is valid by itself may not be in the index; then it is void, now and on replay."""
+    """A change that is valid alone may be invalid in the index; it is void, also on replay."""
     from tamis.serve import own
 
     real = own._change
@@ -416,7 +416,7 @@ def test_priorities_conditions_and_validity(tmp_path: Path) -> None:
 
 
 def test_metadata_that_could_not_be_read_again_is_refused(tmp_path: Path) -> None:
-    """What a thread can read, with a short stack, may be too deep for a start, with a long one."""
+    """Metadata that a request thread can read may be too deep to read again at startup."""
     deep: object = 1
     for _ in range(900):
         deep = [deep]
@@ -461,5 +461,5 @@ def test_links_and_pipes_are_no_log(written: Path, tmp_path: Path) -> None:
     log.unlink()
     (written / "changes").rename(tmp_path / "changes")
     (written / "changes").symlink_to(tmp_path / "changes")
-    with pytest.raises(StorageError, match="it is a link"):
+    with pytest.raises(StorageError, match="this is a link"):
         create(written, OWN)

@@ -1,4 +1,4 @@
-"""What takes too long is stopped, whichever path it takes, and nobody else waits for it."""
+"""Slow requests are stopped on every path, and do not delay other clients."""
 
 import asyncio
 import json
@@ -22,8 +22,8 @@ from .server import Running, running, wait_until
 
 NDJSON = {"content-type": "application/x-ndjson"}
 BOUNDS = Bounds(seconds=0.3, batch_seconds=0.4)
-LATE = 2.0  # seconds of a processor, which does not count what others on the machine take
-PATIENT = 20.0  # seconds that an answer may be late, on a busy machine
+LATE = 2.0  # seconds of CPU time, which other processes do not affect
+PATIENT = 20.0  # seconds of delay allowed on a busy machine
 EVENT = {"text": "abcnopqrstuvwxyz " * 50_000}
 
 
@@ -35,7 +35,7 @@ def unfiltered(number: int) -> str:
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A server over patterns that take seconds on a long text."""
+    """A server with patterns that take seconds on a long text."""
     index: tamis.Index[int] = tamis.Index()
     index.add_many((n, f"text matches '{unfiltered(n)}'") for n in range(1_500))
     long = " or ".join(f"text matches '{unfiltered(n)}'" for n in range(500))
@@ -110,9 +110,9 @@ def test_others_are_served_meanwhile(slow: Running, client: httpx.Client) -> Non
 
 
 def test_terms_are_computed_within_the_time(tmp_path: Path) -> None:
-    """Short events from which much is computed, which is part of reading them."""
+    """Short events with many computed terms, which count as reading the event."""
     index: tamis.Index[int] = tamis.Index()
-    # A number times a text has no value, so that there are never too many values.
+    # A number times a text has no value, so the limit on values is not reached.
     index.add_many((n, f"(a + {n}) * b = -1") for n in range(4_900))
     index.save(tmp_path / "index")
     event = {"a": list(range(100)), "b": ["text"] * 100}
@@ -167,7 +167,7 @@ def test_explanations_of_xml(tmp_path: Path) -> None:
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """An index in which every event matches much."""
+    """An index in which every event has many matches."""
     index: tamis.Index[int] = tamis.Index()
     index.add_many((n, "x = 1" if n % 2 else "true") for n in range(2_000))
     index.save(tmp_path / "many")
@@ -175,7 +175,7 @@ def many(tmp_path: Path) -> Path:
 
 
 def test_answers_have_bounds(many: Path) -> None:
-    """A list that is answered at too great length is refused; a stream is answered in pieces."""
+    """A list with too long an answer is refused; a stream is answered in pieces."""
     settings = Settings(bounds=Bounds(answer=100_000))
     with running(many, settings) as server, server.client() as client:
         for path in ("/match", "/top?n=1000", "/first?n=1000", "/explain?limit=100"):
@@ -194,7 +194,7 @@ def test_answers_have_bounds(many: Path) -> None:
 
 
 def test_explanations_of_long_lists_are_short(tmp_path: Path) -> None:
-    """Every predicate sees the list, which is not given in full for each."""
+    """Every predicate sees the list, but the explanation does not repeat it in full."""
     index: tamis.Index[str] = tamis.Index()
     index.add("a", " or ".join(f"x = {n}" for n in range(500_000, 500_400)))
     index.save(tmp_path / "index")
@@ -231,7 +231,7 @@ def test_a_reader_with_a_slow_expression_stops_nobody(many: Path) -> None:
 
 
 def test_a_line_that_comes_byte_by_byte(many: Path) -> None:
-    """A long line is not searched again for every piece of it."""
+    """A long line is not searched again for every piece that arrives."""
     sizes: list[int] = []
 
     class Piece(bytes):

@@ -21,9 +21,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _snappy(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Have every Java that the tests start load the Snappy of this system's C library.
+    """Make every Java process of the tests load the Snappy for this system's C library.
 
-    If the loader of musl is installed beside glibc, snappy-java takes the system for one of musl.
+    If musl's loader is installed next to glibc, snappy-java assumes a musl system.
     """
     machine = platform.machine()
     if not Path(f"/lib/ld-musl-{machine}.so.1").exists() or platform.libc_ver()[0] != "glibc":

@@ -1,12 +1,12 @@
 """Columns of every type: `tamis_match` finds the rows that Spark's own `expr` finds.
 
-Conditions are the same text for both, but for two types that Spark spells its own way: bytes, which
-are texts here, and what a variant holds.
+Conditions have the same text for both, except for two types that Spark spells differently: bytes,
+which are texts here, and the content of a variant.
 
-Left out is what the two mean differently: NaN, which is null here; nulls in arrays, which make
-Spark's `array_contains` unknown; empty arrays, which have no value here, so that it is unknown.
-Two cases more are left out because the answers differed and the cause is not proven: hours that a
-clock skips, where a query by itself agreed and the judge's did not, and fractions beside
+Left out are cases with different semantics: NaN, which is null here; nulls in arrays, which make
+Spark's `array_contains` unknown; empty arrays, which have no value here, so the result is unknown.
+Two further cases are left out because the results differed for an unknown reason: hours that a
+clock skips, where a single query agreed and the combined one did not, and fractions with
 `decimal(38,0)`, where Spark found `1 <= 0.5` true, perhaps by rounding.
 """
 
@@ -116,9 +116,9 @@ class Column:
     """A column, or something in one.
 
     Attributes:
-        name: What expressions call it.
+        name: Its name in expressions.
         kind: The kind of its values.
-        spark: What Spark calls it, where that differs.
+        spark: Its name in Spark, if different.
     """
 
     name: str
@@ -167,7 +167,7 @@ def literal(draw: Random, kind: str) -> str:
 
 
 def leaf(draw: Random, columns: list[Column]) -> tuple[str, str]:
-    """A predicate, as Tamis and as Spark read it."""
+    """A predicate, for Tamis and for Spark."""
     chosen = draw.choice(columns)
     ours, theirs = chosen.name, chosen.spark or chosen.name
     if chosen.kind == "boolean":
@@ -207,7 +207,7 @@ def compiled(spark: SparkSession, questions: list[tuple[str, str]], folder: Path
 
 
 def asked_of_spark(frame: DataFrame, questions: list[tuple[str, str]]) -> dict[int, set[int]]:
-    """The questions that are true of each row; few at a time, long queries are planned slowly."""
+    """The questions that are true for each row; few at a time, since Spark plans slowly."""
     found = dict[int, set[int]]()
     for start in range(0, len(questions), 50):
         part = questions[start : start + 50]
@@ -241,7 +241,7 @@ def test_tamis_finds_what_spark_finds(
                 pytest.fail(f"{questions[n]}\n{n in found[number]} for {given}")
         assert found == expected
         assert sum(map(len, expected.values())) > QUESTIONS * ROWS // 10
-        # The other ways to ask give the same.
+        # The other functions give the same matches.
         matched = ts.match(frame, tmp_path, keep=["row"], output="lists").collect()
         assert {answer["row"]: set(answer["subscriptions"]) for answer in matched} == expected
         frame.limit(20).createOrReplaceTempView("judged_rows")
@@ -254,7 +254,7 @@ def test_tamis_finds_what_spark_finds(
 
 
 def test_variants_are_attributes(spark: SparkSession, tmp_path: Path) -> None:
-    """A variant is whatever it holds, row by row, in every function."""
+    """A variant has the type of its content, row by row, in every function."""
     rules = [
         ("number", "v = 3"),
         ("text", "v = 'x'"),

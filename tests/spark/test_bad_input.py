@@ -1,4 +1,4 @@
-"""What is wrong is said on the driver, with the column, row or file that it is about."""
+"""Errors are raised on the driver, and name the column, row or file."""
 
 import base64
 import json
@@ -52,7 +52,7 @@ def test_subscriptions(spark: SparkSession, tmp_path: Path, schema: str, message
     ],
 )
 def test_changes(spark: SparkSession, path: Path, schema: str, message: str) -> None:
-    """So for a change feed."""
+    """The same for a change feed."""
     with pytest.raises(SubscriptionError, match=message):
         ts.update(path, spark.createDataFrame([], schema))
 
@@ -108,7 +108,7 @@ def test_a_bad_event_fails_the_job_and_is_named(spark: SparkSession, path: Path)
 
 
 def test_what_is_no_index(spark: SparkSession, path: Path, tmp_path: Path) -> None:
-    """A folder that is no index, or of another format, is refused by its name."""
+    """A folder that is not an index, or has another format, is refused by name."""
     events = spark.range(1)
     with pytest.raises(StorageError, match="nowhere: not an index"):
         ts.match(events, tmp_path / "nowhere")

@@ -23,7 +23,7 @@ EVENTS = """\
 
 @pytest.fixture
 def folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Files in a folder; Spark was started elsewhere, and would look for relative paths there."""
+    """Files in a folder; Spark was started in another one, and resolves relative paths there."""
     monkeypatch.setattr(SparkSession, "stop", lambda _: None)
     (tmp_path / "rules.jsonl").write_text(SUBSCRIPTIONS)
     (tmp_path / "events").mkdir()
@@ -41,7 +41,7 @@ def read(folder: Path) -> list[dict[str, object]]:
 
 
 def test_compile_match_and_stream(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Files go through compile, match, top and stream, and give what a local index gives."""
+    """compile, match, top and stream on files give the results of a local index."""
     assert run("compile", folder, "rules.jsonl", "index", options="--strict") == 1
     told = capsys.readouterr()
     assert "1 row refused, nothing was committed" in told.err
@@ -119,7 +119,7 @@ def test_update_versions_and_vacuum(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_documents_and_graphs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`match-xml` and `match-graph` write what documents match and events reach."""
+    """`match-xml` and `match-graph` write matches of documents and reached nodes."""
     (folder / "rules.jsonl").write_text(
         json.dumps({"id": "cheap", "expression": "xpath('//price[. < 300]')"})
     )
@@ -170,17 +170,17 @@ def test_rules_of_another_language(folder: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("command", ["match", "match-xml", "match-graph", "top", "vacuum"])
 def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command explains itself."""
+    """Every command has help."""
     assert main(["spark", command, "--help"]) == 0
     told = capsys.readouterr().out
     assert told.startswith(f"Usage: tamis spark {command}")
-    if command in ("match", "top", "first"):  # options that they share have a description
+    if command in ("match", "top", "first"):  # shared options have a description
         for option, text in (("--keep", "columns of the events"), ("--where", "metadata")):
             assert text in told.partition(option)[2][:200]
 
 
 def test_first_and_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`first` and `count` write what a local index gives."""
+    """`first` and `count` write the results of a local index."""
     (folder / "rules.jsonl").write_text(
         '{"id": "a", "expression": "age > 1", "metadata": {"tenant": 1}}\n'
         '{"id": "b", "expression": "age > 1", "priority": 5, "active_until": "2999-01-01"}\n'

@@ -154,14 +154,14 @@ def submit(master: str, *arguments: str, **settings: str) -> "subprocess.Complet
 def test_a_standalone_cluster(master: str, tmp_path: Path) -> None:
     """`spark-submit` compiles and matches on two workers that get the package in an archive.
 
-    Workers without the package say what they lack.
+    Workers without the package report what is missing.
     """
     rules, events = tmp_path / "rules.jsonl", tmp_path / "events.jsonl"
     rules.write_text(
         "\n".join(json.dumps({"id": n, "expression": f"a = {n % 5}"}) for n in range(50))
     )
     events.write_text("\n".join(json.dumps({"a": n}) for n in range(10)))
-    # Workers with the Python below this environment, and its packages but for Tamis.
+    # Workers with the base Python of this environment, and its packages except Tamis.
     base = getattr(sys, "_base_executable", sys.executable)
     plain = {
         "spark_pyspark_python": base,
@@ -171,10 +171,10 @@ def test_a_standalone_cluster(master: str, tmp_path: Path) -> None:
     index, out = str(tmp_path / "index"), tmp_path / "out.jsonl"
     without = submit(master, "compile", str(rules), index, **plain)
     assert without.returncode != 0
-    # spark-submit sends all that Python writes to its standard output.
+    # spark-submit sends all output of Python to its standard output.
     message = r"tamis: Spark: a Spark worker cannot import tamis: its Python, .*, needs the wheel"
     assert re.search(message, without.stdout), without.stdout + without.stderr
-    # The package in an archive, unpacked beside every executor.
+    # The package in an archive, unpacked next to every executor.
     archive = shutil.make_archive(
         str(tmp_path / "shipped"), "zip", Path(tamis.__file__).parents[1], "tamis"
     )
@@ -196,7 +196,7 @@ def test_a_standalone_cluster(master: str, tmp_path: Path) -> None:
 @long_test
 @pytest.mark.skipif(importlib.util.find_spec("grpc") is None, reason="needs pyspark[connect]")
 def test_spark_connect(tmp_path: Path) -> None:
-    """What needs no JVM on the driver runs over Connect, the SQL functions included."""
+    """Functions that need no JVM on the driver run over Connect, including the SQL functions."""
     command = [sys.executable, "-W", "ignore", "-c", CONNECT, str(tmp_path / "index")]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(

@@ -18,7 +18,7 @@ SUBSCRIPTIONS = [(f"s{n}", f"a = {n % 7} and b between {n % 5} and {n}") for n i
 
 
 def test_what_is_compiled_opens_on_one_machine(spark: SparkSession, tmp_path: Path) -> None:
-    """`tamis.open` reads what `compile` wrote, and matches the same."""
+    """`tamis.open` reads the output of `compile`, and gives the same matches."""
     frame = spark.createDataFrame(SUBSCRIPTIONS, "id string, expression string")
     compiled = ts.compile(frame, tmp_path / "index", shards=3)
     assert (compiled.version, compiled.subscriptions, compiled.shards) == (1, 100, 3)
@@ -68,7 +68,7 @@ def test_bad_rows_are_refused_counted_and_returned(spark: SparkSession, tmp_path
 
 
 def test_metadata_and_integer_ids(spark: SparkSession, tmp_path: Path) -> None:
-    """Metadata of any type and integer ids come back as they were."""
+    """Metadata of any type and integer ids are returned unchanged."""
     rows = [(1, "a = 1", {"owner": "x"}), (2, "a = 1", None)]
     frame = spark.createDataFrame(rows, "id int, expression string, metadata map<string, string>")
     ts.compile(frame, tmp_path)
@@ -148,7 +148,7 @@ def test_weights_that_cannot_be_used_are_refused(spark: SparkSession, tmp_path: 
 
 
 def test_hierarchies_hold_in_every_version(spark: SparkSession, tmp_path: Path) -> None:
-    """A hierarchy that was declared once holds after updates."""
+    """A hierarchy stays in effect after updates."""
     rows = [("us", "geo = 'US'"), ("west", "geo in ('CA', 'OR')"), ("month", "day = '2008-02'")]
     frame = spark.createDataFrame(rows, "id string, expression string")
     hierarchies: dict[str, Any] = {"geo": {"US": {"CA": ["LA"], "OR": []}}, "day": "dates"}
@@ -179,7 +179,7 @@ def test_hierarchies_hold_in_every_version(spark: SparkSession, tmp_path: Path) 
 
 
 def test_updates_touch_only_their_shards(spark: SparkSession, tmp_path: Path) -> None:
-    """An update builds the shards it changes and keeps the files of the others."""
+    """An update builds only the shards it changes, and keeps the files of the others."""
     frame = spark.createDataFrame(SUBSCRIPTIONS, "id string, expression string")
     ts.compile(frame, tmp_path, shards=8)
     before = {path.name for path in tmp_path.glob("segment-*")}
@@ -200,7 +200,7 @@ def test_updates_touch_only_their_shards(spark: SparkSession, tmp_path: Path) ->
     assert str(index["s3"].expression) == "a = 3 and b between 3 and 3"
     assert len(before & {segment["file"] for segment in read(tmp_path, 2)["segments"]}) >= 5
 
-    # The version before is what it was, until it is vacuumed.
+    # The previous version is unchanged until it is vacuumed.
     old = tamis.open(tmp_path / "index-1.json")
     assert str(old["s1"].expression) == "a = 1 and b between 1 and 1"
     events = spark.createDataFrame([(101,)], "a int")
@@ -222,7 +222,7 @@ def read(folder: Path, version: int) -> Any:
 
 
 def test_a_refused_change_leaves_the_subscription(spark: SparkSession, tmp_path: Path) -> None:
-    """A change that is refused leaves the subscription as it was."""
+    """A refused change leaves the subscription unchanged."""
     frame = spark.createDataFrame([("x", "a = 1"), ("y", "a = 1")], "id string, expression string")
     ts.compile(frame, tmp_path)
     schema = "id string, expression string, operation string"
@@ -232,7 +232,7 @@ def test_a_refused_change_leaves_the_subscription(spark: SparkSession, tmp_path:
     index = tamis.open(tmp_path)
     assert [str(index[id].expression) for id in ("x", "y")] == ["a = 1", "a = 1"]
     wrong = spark.createDataFrame([("x", "a = 2", "remove")], schema)
-    with pytest.raises(Exception, match="operation is 'upsert' or 'delete', not remove"):
+    with pytest.raises(Exception, match="operation must be 'upsert' or 'delete', not remove"):
         ts.update(tmp_path, wrong)
     assert ts.versions(tmp_path) == [1, 2]
 

@@ -1,8 +1,8 @@
 """An index follows a Delta table, by its versions and its change feed, with the real package.
 
-Delta is published for Spark 4.1, so the test makes an environment of its own in build/delta:
-PySpark 4.1 from PyPI and Delta's jars from Maven. `JOB` runs in it. It reads commands, one a line:
-SQL for the table of rules, or what to do with the stream of events that follows it.
+Delta is published for Spark 4.1, so the test creates a separate environment in build/delta:
+PySpark 4.1 from PyPI and Delta's jars from Maven. `JOB` runs in it and reads commands, one per
+line: SQL for the table of rules, or actions on the stream of events that follows it.
 """
 
 import json
@@ -31,7 +31,7 @@ POM = """
   </dependency></dependencies>
 </project>
 """
-OURS = ("delta-", "RoaringBitmap", "shims", "unitycatalog", "jts")  # what PySpark does not ship
+OURS = ("delta-", "RoaringBitmap", "shims", "unitycatalog", "jts")  # not shipped with PySpark
 JOB = """
 import json, sys
 from pathlib import Path
@@ -174,7 +174,7 @@ class Job:
 
 
 def found(folder: Path) -> dict[int, set[int]]:
-    """By the hundred of an event: which rules were found, each as often as it should be."""
+    """The rules found per hundred events, each with the right number of matches."""
     import pyarrow.parquet
 
     rows = list[dict[str, Any]]()
@@ -193,7 +193,8 @@ def found(folder: Path) -> dict[int, set[int]]:
 def test_a_stream_follows_a_delta_table(tmp_path: Path) -> None:
     """Rules are added, changed and removed while events flow and the job is killed.
 
-    Events that come after a change meet it in their own micro-batch. Every match is written once.
+    Events that arrive after a change are matched with it in the same micro-batch. Every match is
+    written once.
     """
     (tmp_path / "in").mkdir()
     job = Job(tmp_path)
@@ -208,7 +209,7 @@ def test_a_stream_follows_a_delta_table(tmp_path: Path) -> None:
         job.do("sql update rules set expression = 'a = 99' where id = 2")
         job.events(200)
         assert job.do("wait")[0] in (1, 2)
-        # Killed in the middle: the rule is there before the events, and the job may be anywhere.
+        # Killed at a random point: the rule is added before the events.
         job.do("sql insert into rules values (11, 'a = 5', 1, 'x')")
         job.events(300)
     finally:
@@ -234,16 +235,16 @@ def test_a_stream_follows_a_delta_table(tmp_path: Path) -> None:
 
 @long_test
 def test_the_index_is_what_compiling_the_table_makes(tmp_path: Path) -> None:
-    """Whatever is done to the table: rows that contradict, are refused, repeated, overwritten."""
+    """After any change of the table: contradicting, refused, repeated and overwritten rows."""
     (tmp_path / "in").mkdir()
     job = Job(tmp_path)
     try:
         for number, (change, size) in enumerate(
             [
                 ("insert into rules select id, 'a = 1', 1, 'x' from range(20)", 20),
-                # Equal rows are one; of two that contradict, neither is taken.
+                # Equal rows count once; two contradicting rows are both refused.
                 ("insert into rules values (1, 'a = 1', 1, 'x'), (2, 'a = 2', 1, 'x')", 19),
-                # One of the two goes, and the other counts.
+                # Once one of the two is deleted, the other counts.
                 ("delete from rules where id = 2 and expression = 'a = 2'", 20),
                 ("update rules set expression = 'a = =' where id < 3", 17),
                 ("insert overwrite rules select id, 'a = 3', 2, 'y' from range(5, 12)", 7),
@@ -260,7 +261,7 @@ def test_the_index_is_what_compiling_the_table_makes(tmp_path: Path) -> None:
             assert job.do(f"same compiled-{number}") == [True, size], change
             assert job.do("refresh") is None
         assert job.do("source") == 11
-        # Nothing changes where data is only moved.
+        # Moving data changes nothing.
         job.do("sql insert into rules values (1, 'a = 1', 1, 'x')")
         assert job.do("refresh") == [1, 0]
         job.do("sql optimize rules")
@@ -271,9 +272,9 @@ def test_the_index_is_what_compiling_the_table_makes(tmp_path: Path) -> None:
 
 @long_test
 def test_merge_takes_what_the_function_finds(tmp_path: Path) -> None:
-    """`tamis_match` may stand in the source of a `MERGE`, in its conditions and in its values.
+    """`tamis_match` can be used in the source of a `MERGE`, in its conditions and in its values.
 
-    So it may in `UPDATE` and `DELETE`. A condition that gives it columns of both tables is refused.
+    It also works in `UPDATE` and `DELETE`. A condition with columns of both tables is refused.
     """
     (tmp_path / "in").mkdir()
     job = Job(tmp_path)

@@ -1,4 +1,4 @@
-"""An index follows a table of rules: after each round it is what `compile` makes of the table."""
+"""An index follows a table of rules: after each round it equals the result of `compile`."""
 
 import threading
 from datetime import datetime
@@ -38,7 +38,7 @@ def segments(path: Path) -> dict[int, str]:
 
 
 def test_only_touched_shards_are_built(spark: SparkSession, tmp_path: Path) -> None:
-    """A change builds the shards it is in, and no change builds none."""
+    """Only shards with changes are built."""
     table: Table = {n: (f"a = {n}", n % 3, None) for n in range(200)}
     follower = ts.follow(spark, lambda: frame_of(spark, table), tmp_path, shards=5)
     assert follower.last is not None
@@ -58,16 +58,16 @@ def test_only_touched_shards_are_built(spark: SparkSession, tmp_path: Path) -> N
     assert done is not None
     assert (done.subscriptions, done.built) == (199, 1)
     assert tamis.open(tmp_path).match({"a": 7000}) == []
-    # Equal rows are one, and neither their order nor their number is a change.
+    # Equal rows count once, and neither their order nor their number is a change.
     ts.follow(spark, frame_of(spark, table).union(frame_of(spark, table)), tmp_path)
     assert ts.versions(tmp_path) == [1, 2, 3]
-    # Metadata columns that an index does not have yet make it another index.
+    # New metadata columns require a new index.
     ts.follow(spark, frame_of(spark, table), tmp_path, metadata_columns=["tenant"])
     assert ts.versions(tmp_path) == [1, 2, 3, 4]
 
 
 def test_random_changes_equal_compile(spark: SparkSession, tmp_path: Path) -> None:
-    """After any round the index and its errors are what `compile` makes of the table."""
+    """After any round, the index and its errors equal the result of `compile`."""
     draw = Random(8)
     table: Table = {}
     until = [None, datetime(2030, 1, 1), datetime(2030, 1, 1, 0, 0, 0, 1)]
@@ -84,7 +84,7 @@ def test_random_changes_equal_compile(spark: SparkSession, tmp_path: Path) -> No
         follower = ts.follow(spark, frame, tmp_path / "followed", shards=3)
         compiled = ts.compile(frame, tmp_path / f"compiled-{number}", shards=3)
         assert contents(tmp_path / "followed") == contents(tmp_path / f"compiled-{number}")
-        # Rows that were refused before, and are as they were, are still told of.
+        # Unchanged rows that were refused before are still reported.
         if follower.last is not None:
             assert follower.last.error_count == compiled.error_count
             told = {row["id"] for row in follower.last.errors.collect()}
@@ -97,7 +97,7 @@ def test_random_changes_equal_compile(spark: SparkSession, tmp_path: Path) -> No
 
 
 def test_an_empty_table_keeps_the_version_before(spark: SparkSession, tmp_path: Path) -> None:
-    """Rules vanish only if that is meant: an overwrite may leave a table empty for a moment."""
+    """Rules are removed only on purpose: an overwrite may leave a table empty for a moment."""
     table: Table = {1: ("a = 1", None, None), 2: ("a = 2", None, None)}
     empty = ts.follow(spark, frame_of(spark, {}), tmp_path / "new")  # nothing to lose
     assert empty.last is not None
@@ -121,7 +121,7 @@ def test_an_empty_table_keeps_the_version_before(spark: SparkSession, tmp_path: 
 
 
 def test_an_empty_table_in_the_background(spark: SparkSession, tmp_path: Path) -> None:
-    """The follower says so in `error`, and goes on with the next rules."""
+    """The follower reports it in `error`, and continues with the next rules."""
     table: Table = {1: ("a = 1", None, None)}
     asked = threading.Semaphore(0)
 
@@ -155,7 +155,7 @@ def test_strict_keeps_the_version_before(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_an_update_in_between_is_undone(spark: SparkSession, tmp_path: Path) -> None:
-    """The table counts: what somebody else changed in the index is put right."""
+    """The table is authoritative: other changes of the index are undone."""
     table: Table = {n: (f"a = {n}", None, None) for n in range(20)}
     follower = ts.follow(spark, lambda: frame_of(spark, table), tmp_path, shards=4)
     change = [(3, "a = 333", "upsert"), (99, "a = 99", "upsert")]
@@ -171,7 +171,7 @@ def test_an_update_in_between_is_undone(spark: SparkSession, tmp_path: Path) -> 
 def test_a_faster_job_is_no_error(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two drivers that follow one table, the slower sees that all is done."""
+    """If two drivers follow one table, the slower one finds nothing to do."""
     table: Table = {n: (f"a = {n}", None, None) for n in range(20)}
     frame = frame_of(spark, table)
     one = ts.follow(spark, frame, tmp_path)
@@ -188,14 +188,14 @@ def test_a_faster_job_is_no_error(
     monkeypatch.setattr(manifest, "commit", commit_late)
     one = ts.follow(spark, frame_of(spark, table), tmp_path)
     assert conflicts == [2]
-    assert one.last is None  # the other one did all there was to do
+    assert one.last is None  # the other one has done everything
     assert ts.versions(tmp_path) == [1, 2]
     with pytest.raises(CommitConflictError, match="another job has committed version 2"):
         commit(Folder(tmp_path), 2, manifest.read(Folder(tmp_path)).content)
 
 
 def test_in_the_background(spark: SparkSession, tmp_path: Path) -> None:
-    """A round that fails is kept as `error`, and the next one goes on."""
+    """The error of a failed round is kept in `error`, and the next round runs."""
     table: Table = {1: ("a = 1", None, None)}
     asked, failing = threading.Semaphore(0), threading.Event()
 
@@ -214,7 +214,7 @@ def test_in_the_background(spark: SparkSession, tmp_path: Path) -> None:
         failing.clear()
         for _ in range(4):
             assert asked.acquire(timeout=60)
-        with pytest.raises(ValueError, match="runs already"):
+        with pytest.raises(ValueError, match="already running"):
             follower.start(1)
     assert follower.error is None
     assert sorted(tamis.open(tmp_path)) == [1, 2]
@@ -250,7 +250,7 @@ def test_rules_instead_of_an_index(
     assert ts.top(events, "some_rules", 1).count() == 3
     assert ts.count(events, "some_rules").count() == 3
     assert ts.explain(events, "some_rules", subscription=9).count() == 3
-    with pytest.raises(ValueError, match="have none"):
+    with pytest.raises(ValueError, match="have no versions"):
         ts.match(events, "some_rules", version=1)
     with pytest.raises(StorageError, match="no_rules: not an index"):
         ts.match(events, "no_rules")
@@ -261,14 +261,14 @@ def test_rules_instead_of_an_index(
         ValueError, match="not with rules themselves: call `follow\\(spark, rules, path,"
     ):
         ts.match(stream, "some_rules")
-    # Elsewhere, where all workers reach it.
+    # In a folder that all workers can reach.
     spark.conf.set("spark.tamis.cache", str(tmp_path / "shared"))
     try:
         assert matches("some_rules") == {1, 4, 9}
     finally:
         spark.conf.unset("spark.tamis.cache")
     assert len(list((tmp_path / "shared").iterdir())) == 1
-    # A folder with an index goes before a table of that name.
+    # A folder with an index takes precedence over a table of the same name.
     monkeypatch.chdir(tmp_path)
     ts.compile(frame_of(spark, {3: ("a = 4", None, None)}), "some_rules")
     assert matches("some_rules") == {3}
@@ -280,7 +280,7 @@ def test_rules_that_are_left_out_are_reported(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Every call says so, also one that finds the rules compiled."""
+    """Every call reports them, even if the rules are compiled already."""
     monkeypatch.setenv("TAMIS_CACHE", str(tmp_path))
     events = spark.createDataFrame([(1,)], "a long")
     valid = [("x", "a = 1"), ("x", "a = 1")]
@@ -307,7 +307,7 @@ def test_rules_that_are_left_out_are_reported(
 def test_rules_that_change_while_they_are_compiled(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder that is named after a content never holds another."""
+    """A folder named after a content never has another content."""
     monkeypatch.setenv("TAMIS_CACHE", str(tmp_path))
     file = tmp_path / "count"
     file.write_text("1")
@@ -338,7 +338,7 @@ def test_rules_that_change_while_they_are_compiled(
 def test_a_name_is_read_again_in_every_round(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A table of files whose list Spark keeps; that it is not one of Delta is not logged."""
+    """A table of files, whose list Spark caches; nothing is logged about it not being Delta."""
     spark.sql("create table followed_rules (id long, expression string) using parquet")
     try:
         spark.sql("insert into followed_rules values (1, 'a = 1')")

@@ -1,4 +1,4 @@
-"""Functions in SQL give what a local index gives, for every form of events and in every query."""
+"""SQL functions give the results of a local index, for every form of events and every query."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -102,7 +102,7 @@ def test_every_form_of_events(spark: SparkSession, path: Path, events: DataFrame
 
 
 def test_refused_events_are_null(spark: SparkSession, events: DataFrame) -> None:
-    """A refused event is NULL, `tamis_error` says why, and the query goes on."""
+    """A refused event gives NULL, `tamis_error` gives the reason, and the query continues."""
     lines = spark.createDataFrame(
         [(1, '{"age": 3}'), (2, '{"age": '), (3, None)], "n int, e string"
     )
@@ -121,7 +121,7 @@ def test_refused_events_are_null(spark: SparkSession, events: DataFrame) -> None
 
 
 def test_which_index_is_said_row_by_row(spark: SparkSession, tmp_path: Path) -> None:
-    """The index may be another one in each row."""
+    """Each row may use another index."""
     for name in ("one", "two"):
         rules = [(n + 100 * (name == "two"), f"a = {n}") for n in range(10)]
         frame = spark.createDataFrame(rules, "id long, expression string")
@@ -158,10 +158,10 @@ def test_names_stay_at_their_version_and_paths_follow(spark: SparkSession, tmp_p
 
 
 def test_types_of_ids(spark: SparkSession, path: Path, tmp_path: Path) -> None:
-    """Indexes with ids of two types give strings; a type that does not fit is refused."""
+    """Indexes with ids of two types give strings; a wrong type is refused."""
     subscribe(spark, tmp_path, 0, 10)
     ts.register(spark, {"numbers": tmp_path, "texts": path})
-    assert hits(spark, "numbers") == ["1"]  # one type for all
+    assert hits(spark, "numbers") == ["1"]  # the same type for all
     row = spark.sql("""select tamis_explain('{"a": 1}', 'numbers', '1') as x""").first()
     assert row is not None
     assert row["x"].startswith("true")
@@ -170,7 +170,7 @@ def test_types_of_ids(spark: SparkSession, path: Path, tmp_path: Path) -> None:
 
 
 def test_what_workers_refuse(path: Path) -> None:
-    """Wrong arguments are errors that say what is taken."""
+    """Errors for wrong arguments describe the valid ones."""
     pinned = evaluating.Pinned({}, "bigint", None)
     event, there = pa.array(["{}"]), pa.array([str(path)])
     with pytest.raises(tamis.StorageError, match="register them with ids='string'"):
@@ -178,30 +178,28 @@ def test_what_workers_refuse(path: Path) -> None:
     with pytest.raises(tamis.StorageError, match=r"nowhere: not an index.* there is none$"):
         evaluating.call("match", pinned, {}, event, pa.array(["nowhere"]))
     named = evaluating.Pinned({"b": ("there", "1"), "a": ("there", "1")}, "bigint", None)
-    known = (
-        "nor is it a name that was given to `register`, whose last call counts: there is 'a', 'b'$"
-    )
+    known = "nor is it a name passed to `register`, whose last call counts: there is 'a', 'b'$"
     with pytest.raises(tamis.StorageError, match=known):
         evaluating.call("match", named, {}, event, pa.array(["c"]))
     with pytest.raises(
-        tamis.EventError, match=r"is of the type int64; it is a struct, such as str"
+        tamis.EventError, match=r"is of the type int64; it must be a struct, such as str"
     ):
         evaluating.call("match", pinned, {}, pa.array([1]), there)
     with pytest.raises(TypeError, match="tamis_top takes event, index, n, and optionally now"):
         evaluating.call("top", pinned, {}, event, there)
-    with pytest.raises(ValueError, match="n is at least 1, not 0"):
+    with pytest.raises(ValueError, match="n must be at least 1, not 0"):
         evaluating.call("top", pinned, {}, event, there, pa.array([0]))
     months = pa.array([{"age": None}], pa.struct([("age", pa.month_day_nano_interval())]))
     with pytest.raises(tamis.EventError, match="Interval"):
         evaluating.call("match", evaluating.Pinned({}, "string", None), {}, months, there)
-    with pytest.raises(ValueError, match="now is a timestamp, not '2026-01-01'"):
+    with pytest.raises(ValueError, match="now must be a timestamp, not '2026-01-01'"):
         evaluating.call("match", pinned, {}, event, there, now=pa.array(["2026-01-01"]))
     empty = evaluating.call("match", pinned, {}, event.slice(1), there.slice(1))
     assert len(empty) == 0
 
 
 def test_now(spark: SparkSession, tmp_path: Path) -> None:
-    """`now()` is that of `register`, of the query, or of each row, as the query says."""
+    """`now()` is that of `register`, of the query, or of each row, depending on the query."""
     rules = [("past", "at < now()"), ("future", "at > now()"), ("now", "at = now()")]
     ts.compile(spark.createDataFrame(rules, "id string, expression string"), tmp_path)
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -246,14 +244,14 @@ def test_the_table_function(spark: SparkSession, path: Path, events: DataFrame) 
         lateral tamis_matches(e.event, 'rules', where => "tenant = 'c'") m on true"""
     nothing = [(number, None) for number in range(len(EVENTS))]
     assert sorted(tuple(row) for row in spark.sql(outer).collect()) == nothing
-    with pytest.raises(Exception, match=r"the event is of the type .*int; it is a struct"):
+    with pytest.raises(Exception, match=r"the event is of the type .*int; it must be a struct"):
         spark.sql("select * from events, lateral tamis_matches(age, 'rules')").collect()
-    with pytest.raises(Exception, match="index is the same for all rows"):
+    with pytest.raises(Exception, match="index must be constant"):
         spark.sql("select * from events, lateral tamis_matches(struct(age), user.name)").collect()
 
 
 def test_views_and_streams(spark: SparkSession, tmp_path: Path) -> None:
-    """A view has the version of its registration; so has a stream in SQL, whose paths follow."""
+    """Views and SQL streams use the version at registration; paths use the current one."""
     index, incoming = tmp_path / "index", tmp_path / "in"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
@@ -286,7 +284,7 @@ def test_views_and_streams(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_each_micro_batch_has_its_version_and_moment(spark: SparkSession, tmp_path: Path) -> None:
-    """In `foreachBatch`, `match_column` and `register` take both when a micro-batch begins."""
+    """In `foreachBatch`, `match_column` and `register` use both as of a micro-batch's start."""
     index, incoming = tmp_path / "index", tmp_path / "in"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
@@ -317,7 +315,7 @@ def test_each_micro_batch_has_its_version_and_moment(spark: SparkSession, tmp_pa
         write_events(incoming, first, 10)
     each = stream.json(str(incoming)).writeStream.foreachBatch(write).trigger(availableNow=True)
     each.option("checkpointLocation", str(tmp_path / "state")).start().awaitTermination()
-    # The first moment lies behind the registration of its own micro-batch, before later ones.
+    # The first time is after the registration of its own micro-batch, and before later ones.
     assert met == {0: {(1, 1, False)}, 1: {(2, 2, True)}, 2: {(2, 2, True)}}
 
 
@@ -333,7 +331,7 @@ def test_errors_are_a_column(spark: SparkSession, path: Path) -> None:
 
 
 def test_rules_themselves_are_refused(spark: SparkSession) -> None:
-    """A DataFrame in place of a path is refused, with what to do."""
+    """A DataFrame instead of a path is refused, and the error says what to do."""
     rules = spark.createDataFrame([("a", "a = 1")], "id string, expression string")
     unexpected: Any = rules
     message = r"take the folder of an index, not a DataFrame: .*`ts.compile\(rules, path\)`"

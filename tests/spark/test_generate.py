@@ -10,7 +10,7 @@ from tamis._tamis import Workload
 
 
 def test_the_same_seed_gives_the_same_rows(spark: SparkSession) -> None:
-    """Subscriptions depend on the seed alone, not on the number of tasks."""
+    """Subscriptions depend only on the seed, not on the number of tasks."""
     one = ts.generate_subscriptions(spark, "abe-gen", 500, seed=3)
     local = Workload("abe-gen", size=500, seed=3).expressions(0, 500)
     rows = {row["id"]: row["expression"] for row in one.collect()}
@@ -27,14 +27,14 @@ def test_the_same_seed_gives_the_same_rows(spark: SparkSession) -> None:
 
 
 def test_events(spark: SparkSession) -> None:
-    """So do events."""
+    """The same for events."""
     events = ts.generate_events(spark, "dense", 20, size=100)
     local = Workload("dense", size=100).events(0, 20).column("text").to_pylist()
     assert [row["event"] for row in events.orderBy("number").collect()] == local
     given = {"event_attributes": 3}
     few = ts.generate_events(spark, "dense", 5, size=100, parameters=given).collect()
     assert [len(json.loads(row["event"])) for row in few] == [3] * 5
-    with pytest.raises(ValueError, match="there is no parameter"):
+    with pytest.raises(ValueError, match="unknown parameter"):
         ts.generate_subscriptions(spark, "dense", 5, parameters={"attribute": 3})
-    with pytest.raises(ValueError, match='there is no workload "sparse", but conjunctive'):
+    with pytest.raises(ValueError, match='unknown workload "sparse"; known: conjunctive'):
         ts.generate_events(spark, "sparse", 20, size=100)

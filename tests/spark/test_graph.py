@@ -1,4 +1,4 @@
-"""Nodes that events reach on Spark are those that a local graph says they reach."""
+"""Events reach the same nodes on Spark as in a local graph."""
 
 import json
 import threading
@@ -22,7 +22,7 @@ NODES = 60
 
 
 def random_graph(seed: int) -> Graph:
-    """A graph with cycles, whose nodes and edges ask what events say, or nothing."""
+    """A graph with cycles, in which some nodes and edges have expressions."""
     draw = Random(seed)
 
     def maybe() -> str | None:
@@ -60,7 +60,7 @@ def frame(spark: SparkSession, events: list[dict[str, Any]]) -> DataFrame:
 
 
 def reached(graph: Graph, events: list[dict[str, Any]], **more: Any) -> dict[int, list[str]]:
-    """The nodes that each event reaches from its own start."""
+    """The nodes that each event reaches from its source."""
     return {
         event["number"]: [str(node) for node in graph.match(event, event["start"], **more)]
         for event in events
@@ -72,7 +72,7 @@ def reached(graph: Graph, events: list[dict[str, Any]], **more: Any) -> dict[int
 def test_nodes_are_those_of_a_local_graph(
     frame: DataFrame, path: Path, graph: Graph, events: Any, output: Output, form: str
 ) -> None:
-    """Every event reaches what it reaches in a local graph."""
+    """Every event reaches the same nodes as in a local graph."""
     expected = reached(graph, events)
     assert sum(map(len, expected.values())) > 3000
     given: dict[str, Any] = {"sources": "start", "keep": ["number"], "output": output}
@@ -82,7 +82,7 @@ def test_nodes_are_those_of_a_local_graph(
         struct = sf.struct("age", "user", "tags", "score", "member")
         packed = struct if form == "struct" else sf.to_json(struct)
         packed_frame = frame.select("number", "start", packed.alias("packed"))
-        if form == "json":  # which leaves nulls out
+        if form == "json":  # JSON leaves nulls out
             local = packed_frame.collect()
             expected = {
                 row[0]: [str(node) for node in graph.match(row[2], row[1])] for row in local
@@ -101,7 +101,7 @@ def test_nodes_are_those_of_a_local_graph(
 def test_one_source_sinks_and_strategies(
     frame: DataFrame, path: Path, graph: Graph, events: Any, strategy: Strategy
 ) -> None:
-    """One source for all, sinks alone, and all strategies give the same."""
+    """One source for all events, only sinks, and all strategies give the same nodes."""
     found = ts.match_graph(frame, path, "n11", sinks_only=True, strategy=strategy, keep=["number"])
     expected = {
         (event["number"], node)
@@ -116,7 +116,7 @@ def test_one_source_sinks_and_strategies(
 def test_events_that_say_nothing_reach_what_asks_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Events without columns reach the nodes that accept all."""
+    """Events without columns reach the nodes that accept every event."""
     graph = Graph()
     graph.add_edge(1, 2)
     graph.add_edge(2, 3, expression="a = 1")
@@ -150,7 +150,7 @@ def test_a_stream_follows_what_is_saved(spark: SparkSession, tmp_path: Path) -> 
 
     try:
         send(0)
-        graph.add_edge("net", "adv", expression="b = 1")  # which nothing mentioned before
+        graph.add_edge("net", "adv", expression="b = 1")  # an attribute not mentioned before
         graph.save(saved)
         send(50)
     finally:
@@ -164,7 +164,7 @@ def test_a_stream_follows_what_is_saved(spark: SparkSession, tmp_path: Path) -> 
 
 
 def test_a_job_goes_on_with_the_version_it_began_with(spark: SparkSession, tmp_path: Path) -> None:
-    """Saving another version does not change a job that runs."""
+    """Saving another version does not affect a running job."""
     graph = Graph()
     graph.add_edge(1, 2, expression="a = 1")
     assert ts.save_graph(graph, tmp_path) == 1
@@ -189,7 +189,7 @@ def test_a_job_goes_on_with_the_version_it_began_with(spark: SparkSession, tmp_p
 
 @long_test
 def test_graphs_are_saved_while_micro_batches_read(spark: SparkSession, tmp_path: Path) -> None:
-    """No micro-batch fails, and each has met one version: all its events reach the same node."""
+    """No micro-batch fails, and each uses one version: all its events reach the same node."""
     saved, incoming, out = tmp_path / "graph", tmp_path / "in", tmp_path / "out"
     incoming.mkdir()
 
@@ -231,8 +231,8 @@ def test_graphs_are_saved_while_micro_batches_read(spark: SparkSession, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({}, ValueError, "give `source`, a node, or `sources`"),
-        ({"source": "n1", "sources": "start"}, ValueError, "give `source`, a node"),
+        ({}, ValueError, "pass `source`, a node, or `sources`"),
+        ({"source": "n1", "sources": "start"}, ValueError, "pass `source`, a node"),
         ({"source": "n999"}, UnknownIdError, "no node has the id 'n999'"),
         ({"source": 1}, UnknownIdError, "no node has the id 1"),
         ({"sources": "begin"}, EventError, "need the column `begin`"),
@@ -240,7 +240,7 @@ def test_graphs_are_saved_while_micro_batches_read(spark: SparkSession, tmp_path
         ({"source": "n1", "keep": ["other"]}, EventError, "need the column `other`"),
         ({"source": "n1", "event": "age"}, EventError, "`age` is of the type int; events are"),
         ({"source": "n1", "output": "rows"}, ValueError, "output is"),
-        ({"source": "n1", "strategy": "depth"}, ValueError, "strategy is one of auto"),
+        ({"source": "n1", "strategy": "depth"}, ValueError, "strategy must be one of auto"),
     ],
 )
 def test_what_is_wrong_is_said_on_the_driver(
@@ -252,7 +252,7 @@ def test_what_is_wrong_is_said_on_the_driver(
 
 
 def test_sources_that_are_not_there_fail_the_job(spark: SparkSession, path: Path) -> None:
-    """A source that is no node fails the job and is named."""
+    """A source that is not a node fails the job; the error names it."""
     for start, message in ((None, "the source is null"), ("x", 'the source is "x", an id that no')):
         rows = spark.createDataFrame([(1, "n1"), (2, start)], "age int, start string").coalesce(1)
         with pytest.raises(Exception, match=rf"Error: event with age=2, start=.*: {message}"):

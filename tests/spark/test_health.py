@@ -1,4 +1,4 @@
-"""What subscriptions there are, which never match, which are slow, and what tasks cost."""
+"""Listing subscriptions, those that never match and those that are slow; metrics of tasks."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def path(spark: SparkSession, tmp_path: Path) -> Path:
 
 
 def test_subscriptions_and_those_that_never_match(spark: SparkSession, path: Path) -> None:
-    """`subscriptions` lists an index, `unmatched` what no event matches."""
+    """`subscriptions` lists an index, `unmatched` the subscriptions that no event matches."""
     listed = {row["subscription"]: row for row in ts.subscriptions(spark, path).collect()}
     assert sorted(listed) == [1, 2, 3, 4]
     assert listed[2]["expression"] == "a = 2 and b = 'never'"
@@ -53,7 +53,7 @@ def test_slowest(spark: SparkSession, path: Path) -> None:
 
 
 def test_metrics(spark: SparkSession, path: Path) -> None:
-    """Accumulators count what was asked for inside the block, when it runs."""
+    """Accumulators count queries created inside the block, when they run."""
     events = spark.range(0, 1000, 1, 3).selectExpr("id % 5 as a", "'x' as b")
     metrics = ts.Metrics(spark)
     with metrics:
@@ -68,7 +68,7 @@ def test_metrics(spark: SparkSession, path: Path) -> None:
 
 
 def test_progress(spark: SparkSession, tmp_path: Path) -> None:
-    """`compile` tells how many shards are built while it runs."""
+    """`compile` reports the number of built shards while it runs."""
     told = list[tuple[int, int]]()
     rows = spark.createDataFrame([(n, f"a = {n}") for n in range(50)], "id long, expression string")
     ts.compile(rows, tmp_path, shards=3, progress=lambda done, of: told.append((done, of)))

@@ -1,4 +1,4 @@
-"""The judge of the language is judged itself: Spark SQL gives the same answers about rows."""
+"""Checks the judge of the language: Spark SQL gives the same results on rows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ def time_zone(spark: SparkSession, zone: str) -> Iterator[None]:
 
 
 def asked_of_spark(spark: SparkSession, table: Table) -> list[list[Truth]]:
-    """The truths of all questions; few at a time, since long queries are planned slowly."""
+    """The truths of all questions; few at a time, since Spark plans long queries slowly."""
     frame = spark.createDataFrame(table.data).coalesce(1).cache()
     found: list[list[Truth]] = []
     with time_zone(spark, table.zone):

@@ -18,7 +18,7 @@ from .test_properties import PLACEMENTS, found
 
 
 def asked_of_tamis(spark: SparkSession, table: Table, folder: Path) -> list[list[Truth]]:
-    """The truths of rows: where neither an expression holds nor its negation, unknown."""
+    """The truths of rows: unknown if neither an expression nor its negation holds."""
     asked = [text(node) for node in table.nodes] + [text(Not(node)) for node in table.nodes]
     frame = spark.createDataFrame(list(enumerate(asked)), "id long, expression string")
     done = ts.compile(frame, folder, shards=2, time_zone=table.zone)

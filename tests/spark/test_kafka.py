@@ -1,4 +1,4 @@
-"""Events from Kafka, matches to Kafka: with a broker of its own, from Maven's jars."""
+"""Events from Kafka, matches to Kafka: with a separate broker from Maven's jars."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from longer import long_test
 ROOT = Path(__file__).parents[2]
 JARS = ROOT / "build" / "kafka"
 KAFKA = "3.9.2"
-# The connector of this Spark or, where a repository does not have it, one that works with it.
+# The connector of this Spark version or, if the repository lacks it, one that works with it.
 CONNECTORS = [(pyspark.__version__, pyspark.__version__), ("4.2.0", "4.1.0-preview1")]
 POM = """
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -177,7 +177,7 @@ spark.stop()
 
 @long_test
 def test_the_recipe(broker: str, tmp_path: Path) -> None:
-    """The cookbook's stream takes up a changed rule; what is no JSON is a dead letter."""
+    """The cookbook's stream uses a changed rule; messages that are not JSON are dead letters."""
     ours = ("spark-sql-kafka", "spark-token-provider", "kafka-clients", "commons-pool2")
     jars = ",".join(str(jar) for jar in fetch_jars() if jar.name.startswith(ours))
     script = str(ROOT / "examples" / "stream_kafka.py")
@@ -191,7 +191,7 @@ def test_the_recipe(broker: str, tmp_path: Path) -> None:
 
 @long_test
 def test_kafka_to_kafka(broker: str, tmp_path: Path) -> None:
-    """From topic to topic each match comes once, by the version of its micro-batch."""
+    """Each match is written once, using the version of its micro-batch."""
     ours = ("spark-sql-kafka", "spark-token-provider", "kafka-clients", "commons-pool2")
     jars = ",".join(str(jar) for jar in fetch_jars() if jar.name.startswith(ours))
     command = [sys.executable, "-c", JOB, broker, str(tmp_path), jars]

@@ -1,4 +1,4 @@
-"""Workers that are killed: the job ends with the right answer. Jobs that are: the index stays."""
+"""If a worker is killed, the job gives the right result; if a job is, the index is unchanged."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ print("done", flush=True)
 
 
 def kill_one_worker(done: threading.Event, killed: list[int]) -> None:
-    """Kill the first worker process of this session's JVM that is busy, as the system would."""
+    """Kill the first busy worker process of this session's JVM, as the system would."""
     while not done.is_set() and not killed:
         for process in busy_workers():
             try:
@@ -43,7 +43,7 @@ def kill_one_worker(done: threading.Event, killed: list[int]) -> None:
 
 
 def busy_workers() -> list[int]:
-    """Processes under this one that are worker processes of PySpark, and are at work."""
+    """The busy PySpark worker processes below this process."""
     children: dict[int, list[int]] = {}
     commands: dict[int, tuple[str, str]] = {}
     for entry in Path("/proc").iterdir():
@@ -73,7 +73,7 @@ def busy_workers() -> list[int]:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are found in /proc")
 @pytest.mark.parametrize("stage", ["compile", "match"])
 def test_a_killed_worker(spark: SparkSession, tmp_path: Path, stage: str) -> None:
-    """A worker process that is killed at work costs a repetition of its task, and no result."""
+    """If a busy worker process is killed, its task is repeated and no result is lost."""
     rows = spark.range(30_000).selectExpr(
         "id", "concat('a = ', id % 100, ' and b > ', id) as expression"
     )
@@ -107,7 +107,7 @@ def test_a_killed_worker(spark: SparkSession, tmp_path: Path, stage: str) -> Non
 
 @long_test
 def test_a_killed_job_leaves_the_version_before(spark: SparkSession, tmp_path: Path) -> None:
-    """A driver killed after it wrote segments and before it committed has changed nothing."""
+    """A driver killed after writing segments and before committing changes nothing."""
     index = tmp_path / "index"
     ts.compile(spark.createDataFrame([(1, "a = 1")], "id long, expression string"), index)
     command = [sys.executable, "-c", JOB, str(index), str(tmp_path / "log")]

@@ -48,7 +48,7 @@ def path(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def is_empty(rule: dict[str, Any]) -> bool:
-    """Whether it ends before it begins."""
+    """Whether its validity ends before it begins."""
     later = rule["active_from"] is not None and rule["active_from"].year == 2990
     return later and rule["active_until"] == "2021-01-01T00:00Z"
 
@@ -116,7 +116,7 @@ def test_explain_says_that_a_rule_is_inactive(path: Path, events: DataFrame) -> 
 
 
 def test_an_update_keeps_all_of_it(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
-    """Priorities, metadata and validity outlive an update of other rows."""
+    """Priorities, metadata and validity survive an update of other rows."""
     rules = [rule for rule in RULES if not is_empty(rule)]
     rows = spark.createDataFrame([tuple(rule.values()) for rule in rules], COLUMNS)
     ts.compile(rows, tmp_path, shards=2, metadata_columns=["tenant"])
@@ -154,7 +154,7 @@ def test_counts_pass_over_bad_events(spark: SparkSession, path: Path) -> None:
 def test_columns_of_wrong_types(
     spark: SparkSession, tmp_path: Path, columns: str, message: str
 ) -> None:
-    """A column of rules that has the wrong type is an error before the job starts."""
+    """A rules column of the wrong type is an error before the job starts."""
     rows = spark.createDataFrame([], f"id string, expression string, {columns}")
     with pytest.raises(SubscriptionError, match=message):
         ts.compile(rows, tmp_path, shards=1)

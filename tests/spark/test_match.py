@@ -140,7 +140,7 @@ def test_slices_of_shards(frame: DataFrame, path: Path, expected: Any) -> None:
 def test_one_column_holds_the_events(
     frame: DataFrame, path: Path, expected: Any, subscriptions: Any, form: str
 ) -> None:
-    """Events in one column match as a local index matches them."""
+    """Events in one column have the same matches as in a local index."""
     struct = sf.struct("age", "user", "tags", "score", "member")
     text = sf.to_json(struct)
     column = {
@@ -186,7 +186,7 @@ def test_what_index_save_wrote(
 
 
 def test_columns_that_nobody_mentions_are_not_read(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark does not even compute columns that nobody asks for."""
+    """Spark does not compute columns that no expression mentions."""
     ts.compile(spark.createDataFrame([("x", "b > 1")], "id string, expression string"), tmp_path)
     events = spark.range(4).selectExpr(
         "id", "id as b", "assert_true(false) as never", "current_date() as at"
@@ -216,7 +216,7 @@ def test_now_is_that_of_the_query_and_values_are_all(
 
 
 def test_now_may_be_given(spark: SparkSession, tmp_path: Path) -> None:
-    """A given moment, or a column of it, replaces the clock in every function."""
+    """A given time, or a column of times, replaces the clock in every function."""
     rules = [("now", "at = now()"), ("then", "at < now()")]
     frame = spark.createDataFrame(rules, "id string, expression string")
     ts.compile(frame, tmp_path / "index")
@@ -238,12 +238,12 @@ def test_now_may_be_given(spark: SparkSession, tmp_path: Path) -> None:
     assert row["node"] == "n"
     (row,) = ts.explain(events, index, subscription="then", now=noon).collect()
     assert row["explanation"].startswith("false")
-    with pytest.raises(ValueError, match="now is a datetime with a time zone"):
+    with pytest.raises(ValueError, match="now must be a datetime with a time zone"):
         ts.match(events, index, now=datetime(2026, 1, 1))
 
 
 def test_names_with_dots_and_quotes(spark: SparkSession, tmp_path: Path) -> None:
-    """Names of columns are taken as they are."""
+    """Column names are used unchanged."""
     rows = [("x", '"a.b" = 1 and "it`s" = 2')]
     ts.compile(spark.createDataFrame(rows, "id string, expression string"), tmp_path)
     events = spark.createDataFrame([(1, 2), (1, 3)], "`a.b` int, `it``s` int")
@@ -261,7 +261,7 @@ def test_large_results_come_in_parts(spark: SparkSession, tmp_path: Path) -> Non
 
 
 def test_explanations_are_those_of_a_local_index(frame: DataFrame, path: Path) -> None:
-    """`explain` says what a local index says."""
+    """`explain` gives the explanations of a local index."""
     found = ts.match(frame, path, placement="replicated")
     index = tamis.open(path)
     rows = ts.explain(found, path, limit=7).collect()
@@ -286,12 +286,12 @@ def test_explanations_have_the_moment_of_the_query(spark: SparkSession, tmp_path
     assert len(rows) == 6
     moments = {row["explanation"].partition("is timestamp ")[2] for row in rows}
     assert len(moments) == 1
-    # Fractions are printed without zeros at their end.
+    # Fractions are printed without trailing zeros.
     assert f":{rows[0]['asked'].rstrip('0').rstrip('.')}Z'" in moments.pop()
 
 
 def test_documents(spark: SparkSession, tmp_path: Path) -> None:
-    """XPaths are asked of a column of documents, also after an update."""
+    """XPath expressions query a column of documents, also after an update."""
     rows = [
         ("cheap", "xpath('//price[. < 300]')"),
         ("urgent", "xpath('//item') and priority > 3"),
@@ -321,7 +321,7 @@ def test_documents(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_rankings_are_those_of_a_local_index(spark: SparkSession, tmp_path: Path) -> None:
-    """Rankings of shards merge into that of a local index."""
+    """The merged rankings of shards equal that of a local index."""
     draw = Random(8)
     rows = []
     for number in range(200):
@@ -344,5 +344,5 @@ def test_rankings_are_those_of_a_local_index(spark: SparkSession, tmp_path: Path
         assert found.columns == ["number", "subscription", "score", "rank"]
         rows_found = sorted(tuple(row) for row in found.collect())
         assert sorted(rows_found) == sorted(expected)
-    with pytest.raises(ValueError, match="n is at least 1"):
+    with pytest.raises(ValueError, match="n must be at least 1"):
         ts.top(frame, tmp_path, 0)

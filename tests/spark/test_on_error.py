@@ -1,4 +1,4 @@
-"""Events that cannot be read: the others match what they match without them, and streams go on."""
+"""Unreadable events do not affect the matches of others, and streams continue."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def line(number: int) -> str:
 
 @pytest.fixture(scope="module")
 def lines(spark: SparkSession) -> DataFrame:
-    """JSON lines, every thousandth of which is none."""
+    """Lines of which every thousandth is not JSON."""
     good = sf.concat(sf.lit('{"a": '), sf.col("id") % 10, sf.lit("}"))
     bad = sf.when(sf.col("id") % (2 * EVERY) == 7, sf.lit('{"a": ')).otherwise(
         sf.expr("cast(X'7b808182' as string)")
@@ -62,7 +62,7 @@ def test_pairs(lines: DataFrame, path: Path, placement: Any) -> None:
     rows = [tuple(row) for row in found.collect()]
     refused = [row for row in rows if row[2] is not None]
     assert {row[0] for row in refused} == BAD
-    assert len(refused) == len(BAD)  # once, however many shards there are
+    assert len(refused) == len(BAD)  # once, for any number of shards
     reasons = [row[2] for row in refused if row[0] % (2 * EVERY) == 7]
     assert all(reason.startswith("the event is invalid JSON: column 6: ") for reason in reasons)
     assert all(row[1] is None for row in refused)
@@ -77,7 +77,7 @@ def test_pairs(lines: DataFrame, path: Path, placement: Any) -> None:
 
 @pytest.mark.parametrize("placement", ["replicated", "sharded"])
 def test_lists_and_rankings(lines: DataFrame, path: Path, placement: Any) -> None:
-    """So it does in lists and rankings."""
+    """The same in lists and rankings."""
     options: dict[str, Any] = {"event": "e", "keep": ["n"], "placement": placement}
     found = ts.match(lines, path, output="lists", on_error="collect", **options)
     assert found.columns == ["n", "subscriptions", "event_error"]
@@ -107,7 +107,7 @@ def test_attributes_that_only_some_shards_mention(spark: SparkSession, path: Pat
 
 
 def test_documents(spark: SparkSession, tmp_path: Path) -> None:
-    """A document that is no XML refuses its event."""
+    """An event with an invalid document is refused."""
     rows = [("x", "xpath('//x')"), ("y", "not xpath('//x')")]
     ts.compile(spark.createDataFrame(rows, "id string, expression string"), tmp_path, shards=2)
     documents = spark.createDataFrame(
@@ -124,7 +124,7 @@ def test_documents(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_graphs(spark: SparkSession, tmp_path: Path, lines: DataFrame) -> None:
-    """`match_graph` goes on, too, with pairs and with lists."""
+    """`match_graph` continues, too, with pairs and with lists."""
     graph = tamis.Graph()
     for node in range(10):
         graph.add_node(f"n{node}", f"a = {node}")
@@ -143,9 +143,9 @@ def test_graphs(spark: SparkSession, tmp_path: Path, lines: DataFrame) -> None:
 
 
 def test_other_words(spark: SparkSession, path: Path, lines: DataFrame) -> None:
-    """Another word for `on_error` is refused."""
+    """An unknown value of `on_error` is refused."""
     wrong: Any = "ignore"
-    with pytest.raises(ValueError, match="on_error is"):
+    with pytest.raises(ValueError, match="on_error must be"):
         ts.match(lines, path, event="e", on_error=wrong)
     with pytest.raises(tamis.EventError, match="have a column `event_error`"):
         ts.match(spark.sql("select 1 as a, '' as event_error"), path, on_error="collect")
@@ -169,7 +169,7 @@ def test_a_subscription_that_is_not_utf8(spark: SparkSession, tmp_path: Path) ->
 
 
 def write_lines(folder: Path, number: int, count: int) -> None:
-    """One file of lines, which appears whole; every tenth line of it cannot be read."""
+    """Write one file of lines atomically; every tenth line is unreadable."""
     lines = [line(number * count + n).encode() for n in range(count)]
     lines[::10] = [b'{"a": \xff' + str(number * count + n).encode() for n in range(0, count, 10)]
     (folder / f".{number}").write_bytes(b"\n".join(lines))
@@ -177,7 +177,7 @@ def write_lines(folder: Path, number: int, count: int) -> None:
 
 
 def check(rows: list[Any], count: int) -> None:
-    """Every line of `count` came out once: matched, or refused."""
+    """Check that each of `count` lines occurs once: matched or refused."""
     found = Counter((row["subscription"], row["event_error"] is None, row["value"]) for row in rows)
     assert set(found.values()) == {1}
     refused = [value for id, good, value in found if not good]
@@ -188,7 +188,7 @@ def check(rows: list[Any], count: int) -> None:
 
 
 def counted(query: StreamingQuery, path: Path) -> Counter[str]:
-    """What the query's progress says of all its micro-batches."""
+    """The counts in the query's progress, over all micro-batches."""
     total = Counter[str]()
     for progress in query.recentProgress:
         total.update(progress.observedMetrics[f"tamis-{path.name}"].asDict())
@@ -205,7 +205,7 @@ def test_a_stream_goes_on(spark: SparkSession, path: Path, tmp_path: Path, place
     assert found.columns == ["value", "subscription", "event_error"]
     writer = found.writeStream.format("parquet").option("path", str(tmp_path / "out"))
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
-    for round in range(2):  # stopped, and started again
+    for round in range(2):  # stopped and restarted
         write_lines(incoming, 2 * round, 50)
         write_lines(incoming, 2 * round + 1, 50)
         query = writer.trigger(availableNow=True).start()
@@ -216,7 +216,7 @@ def test_a_stream_goes_on(spark: SparkSession, path: Path, tmp_path: Path, place
 
 @pytest.mark.parametrize("kind", ["top", "graph", "skip"])
 def test_other_streams_go_on(spark: SparkSession, path: Path, tmp_path: Path, kind: str) -> None:
-    """So do streams of `top`, of graphs, and with `skip`."""
+    """The same for streams of `top`, of graphs, and with `skip`."""
     incoming = tmp_path / "in"
     incoming.mkdir()
     write_lines(incoming, 0, 50)
@@ -260,7 +260,7 @@ query.awaitTermination()
 
 @contextmanager
 def streaming(folder: Path, index: Path) -> Iterator[None]:
-    """A stream in a process of its own, which is killed in the end."""
+    """A stream in a separate process, which is killed at the end."""
     command = [sys.executable, "-c", JOB, str(folder), str(index)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as job:
         try:
@@ -275,7 +275,7 @@ def streaming(folder: Path, index: Path) -> Iterator[None]:
 def test_a_stream_with_bad_events_is_killed(
     spark: SparkSession, path: Path, tmp_path: Path
 ) -> None:
-    """Killed and restarted, each match and each reason comes exactly once."""
+    """After a kill and a restart, each match and each reason occurs exactly once."""
     incoming, out = tmp_path / "in", tmp_path / "out"
     incoming.mkdir()
     files = 0
@@ -293,7 +293,7 @@ def test_a_stream_with_bad_events_is_killed(
             while committed() < before + 2:
                 assert time.monotonic() < until, "the stream does not go on"
                 time.sleep(0.05)
-        # Killed somewhere in a micro-batch.
+        # Killed at some point in a micro-batch.
     with streaming(tmp_path, path):
         until = time.monotonic() + 240
         while True:

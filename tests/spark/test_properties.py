@@ -1,4 +1,4 @@
-"""Whatever the subscriptions and events: Spark finds what a local index finds.
+"""For any subscriptions and events, Spark finds the same matches as a local index.
 
 Events have lists, nulls and missing attributes. They come as JSON or as columns, in a batch or in a
 stream, and the index is replicated or sharded.
@@ -96,7 +96,7 @@ def test_json_in_batches(
 def test_columns_in_batches_and_streams(
     spark: SparkSession, seed: int, shards: int, missing: Missing
 ) -> None:
-    """Random columns give the same in batches and in streams."""
+    """Random columns give the same matches in batches and in streams."""
     draw = Random(seed)
     rows = [(number, expression(draw)) for number in range(150)]
     events = [event(draw, number) for number in range(100)]
@@ -116,7 +116,7 @@ def test_columns_in_batches_and_streams(
 
 
 def streamed(spark: SparkSession, events: DataFrame, path: Path, **given: Any) -> DataFrame:
-    """The matches of events that come as a stream of files, one to a micro-batch."""
+    """The matches of events that arrive as a stream of files, one per micro-batch."""
     place = Path(path) / f"stream-{'-'.join(given.values())}"
     events.write.parquet(str(place / "in"))
     stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
@@ -133,7 +133,7 @@ def streamed(spark: SparkSession, events: DataFrame, path: Path, **given: Any) -
 def test_auto_shards_what_is_large(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, placement: Placement
 ) -> None:
-    """`auto` shards an index beyond its bound, and replicates a smaller one."""
+    """`auto` shards an index above the limit, and replicates a smaller one."""
     from tamis.spark import matching
 
     monkeypatch.setattr(matching, "_REPLICATED", 0 if placement == "sharded" else 1 << 30)

@@ -1,4 +1,4 @@
-"""It starts the first time: other interpreters, other systems, other versions."""
+"""Starting for the first time: other interpreters, systems and versions."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def test_workers_here_run_this_interpreter(
     context = spark.sparkContext
     monkeypatch.setattr(context, "pythonExec", "/nowhere/python3")
     use_this_python()
-    assert context.pythonExec == "/nowhere/python3"  # as PYSPARK_PYTHON said
+    assert context.pythonExec == "/nowhere/python3"  # from PYSPARK_PYTHON
     monkeypatch.delenv("PYSPARK_PYTHON")
     ts.compile(spark.sql("select 'x' as id, 'a = 1' as expression"), tmp_path, shards=1)
     assert context.pythonExec == sys.executable
@@ -68,7 +68,7 @@ def test_a_session_of_a_new_user(tmp_path: Path) -> None:
 
 
 def test_a_system_without_numbers_of_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Windows lacks: numbers of users, modes of folders, and flags of `open`."""
+    """Windows has no user ids, folder modes and some flags of `open`."""
     monkeypatch.setenv("TAMIS_CACHE", "")
     monkeypatch.setenv("USERNAME", "somebody")
     monkeypatch.setenv("LOGNAME", "somebody")
@@ -89,7 +89,7 @@ def test_a_system_without_numbers_of_users(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("path", [r"C:\data\campaigns", "C:/data/campaigns", r"\\host\share\x"])
 def test_paths_of_windows_are_no_uris(path: str) -> None:
-    """A drive's letter is no scheme."""
+    """A drive letter is not a URI scheme."""
     assert folder.Folder(path).local is not None
 
 
@@ -97,7 +97,7 @@ def test_paths_of_windows_are_no_uris(path: str) -> None:
 def test_an_old_pyspark_is_refused_by_its_number(
     version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message names the version that is there and the one that is needed."""
+    """The message names the installed version and the required one."""
     monkeypatch.setattr("importlib.metadata.version", lambda _: version)
     error = ImportError("cannot import name 'arrow_udf'", name="pyspark.sql.pandas.functions")
     message = str(explain_import_error(error))

@@ -1,4 +1,4 @@
-"""An index lies anywhere that Arrow or fsspec opens, and is mapped from a local copy."""
+"""An index in any filesystem of Arrow or fsspec is mapped from a local copy."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ ROWS = [(n, f"a = {n % 5}") for n in range(60)]
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    """A server that speaks S3, on loopback."""
+    """An S3 server on loopback."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -80,7 +80,7 @@ def test_an_object_store(spark: SparkSession, uri: str) -> None:
 
 
 def test_of_jobs_that_commit_at_once_one_succeeds(endpoint: str, uri: str) -> None:
-    """Ten writers publish one version at once, again and again: each time exactly one has it."""
+    """Ten writers repeatedly publish one version at once; each time exactly one succeeds."""
     pytest.importorskip("obstore")
     rounds, writers = 5, 10
     barrier = threading.Barrier(writers)
@@ -99,7 +99,7 @@ def test_of_jobs_that_commit_at_once_one_succeeds(endpoint: str, uri: str) -> No
     folder = Folder(uri)
     for version, (winner,) in enumerate(won):
         assert folder.read(f"index-{version}.json") == f"{winner}".encode()
-        # The answer to a request may be lost; what was asked for is there all the same.
+        # The response to a request may be lost although the request succeeded.
         assert folder.publish(f"index-{version}.json", f"{winner}".encode())
     wrong = uri.replace("bucket-", "other-")
     with pytest.raises(StorageError, match="index-1") as caught:
@@ -110,7 +110,7 @@ def test_of_jobs_that_commit_at_once_one_succeeds(endpoint: str, uri: str) -> No
 def test_two_updates_at_once(
     spark: SparkSession, uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one that commits second says so, and the version of the other stands."""
+    """The second to commit fails, and the version of the first stays."""
     ts.compile(spark.createDataFrame(ROWS, "id long, expression string"), uri, shards=2)
     schema = "id long, expression string, operation string"
     build, barrier = building.build, threading.Barrier(2)
@@ -138,7 +138,7 @@ def test_two_updates_at_once(
 
 
 def test_a_graph_in_an_object_store(spark: SparkSession, uri: str) -> None:
-    """So is a graph, version by version."""
+    """The same for a graph, version by version."""
     graph = Graph()
     graph.add_edge("pub", "net", expression="a < 3")
     events = spark.createDataFrame([(1,), (9,)], "a long")
@@ -160,7 +160,7 @@ def test_a_graph_in_an_object_store(spark: SparkSession, uri: str) -> None:
 def test_copies_are_checked_and_make_room(
     spark: SparkSession, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Damaged copies are fetched again, damage at the source is an error, old copies go."""
+    """Damaged copies are fetched again, a damaged source is an error, old copies are evicted."""
     monkeypatch.setenv("TAMIS_CACHE", str(tmp_path))
     ts.compile(spark.createDataFrame(ROWS, "id long, expression string"), uri)
     folder = Folder(uri)
@@ -170,9 +170,9 @@ def test_copies_are_checked_and_make_room(
     (copy,) = tmp_path.glob("segment-*")
     content = bytearray(copy.read_bytes())
     open_index.cache_clear()
-    assert len(open_index(uri, key, None)) == 60  # from the copy that is there
+    assert len(open_index(uri, key, None)) == 60  # from the existing copy
     copy.unlink()
-    copy.write_bytes(bytes(len(content)))  # which is no copy, so that it is fetched again
+    copy.write_bytes(bytes(len(content)))  # an invalid copy, which is fetched again
     open_index.cache_clear()
     assert len(open_index(uri, key, None)) == 60
 
@@ -180,7 +180,7 @@ def test_copies_are_checked_and_make_room(
     monkeypatch.setenv("TAMIS_CACHE_BYTES", "100")
     copy.unlink()
     assert open_index(uri, key, None).match({"a": 3}) == list(range(3, 60, 5))
-    assert not list(tmp_path.glob("segment-*"))  # mapped, and gone
+    assert not list(tmp_path.glob("segment-*"))  # mapped, and then deleted
 
     content[len(content) // 2] ^= 64
     open_index.cache_clear()
@@ -197,7 +197,7 @@ def test_copies_are_checked_and_make_room(
 def test_a_cache_that_others_can_write_to_is_refused(
     spark: SparkSession, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody else can slip in a file: links, modes, owners and contents are checked."""
+    """Others cannot inject a file: links, modes, owners and contents are checked."""
     ts.compile(spark.createDataFrame(ROWS, "id long, expression string"), uri)
     key = manifest.read(Folder(uri)).key
     monkeypatch.delenv("TAMIS_CACHE")
@@ -218,7 +218,7 @@ def test_a_cache_that_others_can_write_to_is_refused(
     assert not list(elsewhere.iterdir())
     assert not list(here.iterdir())
 
-    # One that was made by an older version, and that nobody could write to.
+    # A cache of an older version, to which nobody else could write.
     here.chmod(0o755)
     assert len(open_index(uri, key, None)) == 60
     assert stat.S_IMODE(here.stat().st_mode) == 0o700
@@ -230,7 +230,7 @@ def test_a_cache_that_others_can_write_to_is_refused(
             open_index(uri, key, None)
         os.chown(here, 0, 0)
 
-    # What somebody put there instead of a copy, of the same size, is noticed by every process.
+    # Every process detects a replaced copy of the same size.
     (copy,) = here.glob("segment-*")
     content = bytearray(copy.read_bytes())
     content[-1] ^= 1
@@ -248,7 +248,7 @@ def test_a_cache_that_others_can_write_to_is_refused(
 
 
 def test_messages_hold_no_credentials(spark: SparkSession, uri: str) -> None:
-    """A password in a URI does not come out in errors."""
+    """Errors do not show a password in a URI."""
     with pytest.raises(StorageError, match="not an index") as caught:
         ts.match(spark.range(1), uri)
     assert "word" not in str(caught.value)
@@ -264,7 +264,7 @@ def test_other_filesystems(tmp_path: Path) -> None:
     assert folder.publish("x", b"1")
     assert not folder.publish("x", b"2")
     assert folder.read("x") == b"1"
-    memory = Folder("memory://some/folder")  # which only fsspec has
+    memory = Folder("memory://some/folder")  # only in fsspec
     memory.make()
     assert memory.publish("x", b"1")
     assert not memory.publish("x", b"2")
@@ -276,7 +276,7 @@ def test_other_filesystems(tmp_path: Path) -> None:
 def test_a_tampered_manifest_writes_and_deletes_nothing_elsewhere(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Names that lead out of the folder are refused before anything is done."""
+    """Names that lead out of the folder are refused before any action."""
     folder, victim = tmp_path / "index", tmp_path / "victim"
     frame = spark.createDataFrame(ROWS, "id long, expression string")
     ts.compile(frame, folder)
@@ -304,7 +304,7 @@ def test_a_tampered_manifest_writes_and_deletes_nothing_elsewhere(
 
 
 def test_answers_come_from_the_index_that_is_there(spark: SparkSession, tmp_path: Path) -> None:
-    """Under one name there may be one index after the other."""
+    """An index may be replaced by another one of the same name."""
     folder = tmp_path / "index"
     events = spark.createDataFrame([(1,)], "a long").coalesce(1)
 

@@ -1,4 +1,4 @@
-"""A stream is matched with one version per micro-batch, also when it is killed in between."""
+"""A stream uses one version per micro-batch, even if it is killed in between."""
 
 import json
 import os
@@ -25,7 +25,7 @@ SCHEMA = "number long, a long"
 
 
 def write_events(folder: Path, first: int, count: int) -> None:
-    """One file of events, which appears whole."""
+    """Write one file of events atomically."""
     lines = [json.dumps({"number": n, "a": n % 10}) for n in range(first, first + count)]
     temporary = folder / f".{first}.json"
     temporary.write_text("\n".join(lines))
@@ -33,7 +33,7 @@ def write_events(folder: Path, first: int, count: int) -> None:
 
 
 def subscribe(spark: SparkSession, path: Path, first: int, count: int) -> None:
-    """Subscriptions first, first + 1 ...; number n asks for a = n % 10."""
+    """Subscriptions first, first + 1 ...; number n is a = n % 10."""
     rows = [(n, f"a = {n % 10}", "upsert") for n in range(first, first + count)]
     frame = spark.createDataFrame(rows, "id long, expression string, operation string")
     if ts.versions(path):
@@ -61,7 +61,7 @@ query.awaitTermination()
 
 @contextmanager
 def streaming(folder: Path) -> Iterator[None]:
-    """A stream in a process of its own, which is killed in the end."""
+    """A stream in a separate process, which is killed at the end."""
     command = [sys.executable, "-c", JOB, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as job:
         try:
@@ -73,7 +73,7 @@ def streaming(folder: Path) -> Iterator[None]:
 
 
 def wait_for_batches(folder: Path, count: int) -> None:
-    """Wait until a stream has committed so many micro-batches."""
+    """Wait until a stream has committed this number of micro-batches."""
     until = time.monotonic() + 120
     while not (folder / "_spark_metadata" / str(count - 1)).exists():
         assert time.monotonic() < until, "the stream does not go on"
@@ -91,7 +91,7 @@ def batches(folder: Path) -> list[set[str]]:
 
 @contextmanager
 def flowing(folder: Path) -> Iterator[list[int]]:
-    """Events that keep coming, 50 to a file; gives the numbers of their files, as they come."""
+    """Write events continuously, 50 per file; yields the numbers of their files."""
     files, stop = list[int](), threading.Event()
 
     def write() -> None:
@@ -109,7 +109,7 @@ def flowing(folder: Path) -> Iterator[list[int]]:
 
 
 def begun(checkpoint: Path) -> int:
-    """The number of the micro-batch that began last."""
+    """The number of the latest micro-batch."""
     return max(int(path.name) for path in (checkpoint / "offsets").iterdir() if path.name.isdigit())
 
 
@@ -117,23 +117,23 @@ def begun(checkpoint: Path) -> int:
 def test_new_subscriptions_while_events_flow_and_the_stream_is_killed(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """No match is lost or comes twice; a micro-batch has one version, and later ones none older."""
+    """No match is lost or repeated; a micro-batch has one version, and later ones no older one."""
     index, incoming, out = tmp_path / "index", tmp_path / "in", tmp_path / "out"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
     with flowing(incoming) as files:
         with streaming(tmp_path):
             wait_for_batches(out, 3)
-            subscribe(spark, index, 10, 500)  # while the stream runs and events come
+            subscribe(spark, index, 10, 500)  # while the stream runs and events arrive
             first = begun(tmp_path / "checkpoint")
             wait_for_batches(out, first + 3)
-        # Killed somewhere in a micro-batch. Events and subscriptions go on.
+        # Killed at some point in a micro-batch. Events and subscriptions continue.
         subscribe(spark, index, 510, 500)
         second = begun(tmp_path / "checkpoint")
         with streaming(tmp_path):
             wait_for_batches(out, second + 4)
             sent = len(files)
-    with streaming(tmp_path):  # killed once more, and to the end
+    with streaming(tmp_path):  # killed once more, then run to the end
         count, until = 50 * len(files), time.monotonic() + 180
         while len({n for n, *_ in rows_of(spark, out)}) < count:
             assert time.monotonic() < until, "events are lost"
@@ -146,8 +146,8 @@ def test_new_subscriptions_while_events_flow_and_the_stream_is_killed(
     assert all(a == id % 10 for _, a, id, _ in rows)
     found = Counter(number for number, *_ in rows)
     assert found == {n: {1: 1, 2: 51, 3: 101}[met[n]] for n in range(count)}
-    # One version per micro-batch, and a new one in all that begin after it was committed. The one
-    # under way when the stream was killed is done again, with the version current then.
+    # One version per micro-batch, and the new one in all that begin after it was committed. The
+    # micro-batch that was running at the kill is repeated, with the then current version.
     files_of = spark.read.parquet(str(out)).select("version", "_metadata.file_name").distinct()
     version_of = {row["file_name"]: row["version"] for row in files_of.collect()}
     seen = [{version_of[name] for name in batch if name in version_of} for batch in batches(out)]
@@ -170,7 +170,7 @@ def rows_of(spark: SparkSession, out: Path) -> list[tuple[int, int, int, int]]:
 def test_versions_change_between_micro_batches(
     spark: SparkSession, tmp_path: Path, placement: Any
 ) -> None:
-    """New subscriptions count for the events that come after them, with either placement."""
+    """New subscriptions apply to the events that arrive after them, with either placement."""
     index, incoming, out = tmp_path / "index", tmp_path / "in", tmp_path / "out"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
@@ -201,7 +201,7 @@ def test_versions_change_between_micro_batches(
 
 @pytest.mark.parametrize("pinned", [False, True])
 def test_now_is_that_of_the_micro_batch(spark: SparkSession, tmp_path: Path, pinned: bool) -> None:
-    """Rules may begin to use `now()` while a stream runs; it is Spark's moment in all tasks."""
+    """Rules may start to use `now()` while a stream runs; it is Spark's time in all tasks."""
     index, incoming = tmp_path / "index", tmp_path / "in"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
@@ -232,7 +232,7 @@ def test_now_is_that_of_the_micro_batch(spark: SparkSession, tmp_path: Path, pin
 
 
 def test_for_each_batch_and_into_a_table(spark: SparkSession, tmp_path: Path) -> None:
-    """The recipe for other sinks: the driver reads the version, once for each micro-batch."""
+    """The recipe for other sinks: the driver reads the version once per micro-batch."""
     index, incoming = tmp_path / "index", tmp_path / "in"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
@@ -241,7 +241,7 @@ def test_for_each_batch_and_into_a_table(spark: SparkSession, tmp_path: Path) ->
 
     def write(events: DataFrame, batch: int) -> None:
         matches = ts.match(events, index, add_version=True).collect()
-        written[batch] = [tuple(row) for row in matches]  # what is done again replaces
+        written[batch] = [tuple(row) for row in matches]  # a repeated batch replaces the first
         if batch == 1:
             subscribe(spark, index, 10, 10)
 
@@ -272,7 +272,7 @@ def test_for_each_batch_and_into_a_table(spark: SparkSession, tmp_path: Path) ->
 def test_a_stream_does_not_follow_an_index_of_another_shape(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """It ends with both numbers of shards, instead of giving some of the matches."""
+    """It fails with both numbers of shards, instead of returning only some matches."""
     index, incoming = tmp_path / "index", tmp_path / "in"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
@@ -295,7 +295,7 @@ def test_a_stream_does_not_follow_an_index_of_another_shape(
 
 
 def test_lists_of_a_sharded_stream_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """What a stream cannot do is said before it starts."""
+    """An unsupported option is an error before the stream starts."""
     subscribe(spark, tmp_path / "index", 0, 10)
     stream = spark.readStream.schema(SCHEMA).json(str(tmp_path))
     with pytest.raises(ValueError, match="replicated"):

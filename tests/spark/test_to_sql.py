@@ -1,4 +1,4 @@
-"""Conditions that `to_sql` writes, and conditions that `rules.sql` reads, as Spark answers them."""
+"""Conditions that `to_sql` writes and that `rules.sql` reads, compared with Spark's results."""
 
 from collections import Counter
 from random import Random
@@ -23,7 +23,7 @@ SEED = 17
 def asked_of_spark(
     spark: SparkSession, conditions: list[str], data: pa.Table, zone: str
 ) -> list[set[int]]:
-    """The rows for which conditions are true; few at a time: long queries are planned slowly."""
+    """The rows for which conditions are true; few at a time, since Spark plans slowly."""
     frame = spark.createDataFrame(data).coalesce(1).cache()
     found: list[set[int]] = []
     with time_zone(spark, zone):
@@ -41,7 +41,7 @@ def asked_of_spark(
 
 @pytest.mark.parametrize("missing", ["unknown", "false"])
 def test_spark_finds_the_rows_that_match(spark: SparkSession, missing: Any) -> None:
-    """Spark's WHERE with what `to_sql` writes selects the rows that match."""
+    """Spark's WHERE with the output of `to_sql` selects the rows that match."""
     random, refused, pairs = Random(SEED), Counter[str](), 0
     for zone in rows.ZONES:
         data = table(random, ROWS)
@@ -58,7 +58,7 @@ def test_spark_finds_the_rows_that_match(spark: SparkSession, missing: Any) -> N
 
 
 def test_conditions_that_are_read_find_sparks_own_rows(spark: SparkSession) -> None:
-    """What `rules.sql` reads of Spark's conditions matches the rows that Spark selects."""
+    """Spark conditions read by `rules.sql` match the rows that Spark selects."""
     random, pairs = Random(SEED), 0
     for zone in rows.ZONES:
         data = rows.table(random, ROWS)

@@ -1,4 +1,4 @@
-"""The last step of the tutorial: its blocks on Spark run, in their order."""
+"""The last step of the tutorial: its Spark blocks run in order."""
 
 import io
 import re
@@ -25,7 +25,7 @@ def test_the_steps_on_spark(
     names: dict[str, Any] = {}
     exec("import tamis", names)
     for step in steps:
-        # The session began in another folder.
+        # The session was started in another folder.
         code = re.sub(r'"((?:audiences|visits)\.\w+)"', rf'"{tmp_path}/\1"', step)
         output = io.StringIO()
         with redirect_stdout(output):

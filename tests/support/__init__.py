@@ -1,1 +1,1 @@
-"""What the tests of several subjects share."""
+"""Helpers for several test modules."""

@@ -1,4 +1,4 @@
-"""Ctrl-C in a process of its own."""
+"""Tests Ctrl-C in a separate process."""
 
 import signal
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 interrupts = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent there")
 
-# The setup of an index of which an interrupted call must leave the answers alone.
+# Sets up an index whose matches an interrupted call must not change.
 INDEX = """
 index = tamis.Index()
 index.add("kept", "a = 1")
@@ -21,7 +21,7 @@ def answers():
 
 
 def interrupt(setup: str, call: str, *, timeout: float = 30) -> None:
-    """Start a long call, interrupt it, and see that it ends soon and changes nothing.
+    """Start a long call, interrupt it, and check that it ends soon and changes nothing.
 
     `setup` defines `answers`, which is called before the call and after the interrupt.
     """

@@ -1,11 +1,11 @@
-//! How long does filtering take, against the parser alone? One core.
+//! How long does filtering take, compared with parsing alone? On one core.
 //!
-//! The workload *xml* after Diao et al. 2003, 4.2: 123 element names, documents and path queries of at
-//! most 6 levels, wildcards and `//` with probability 0.2 each. Documents of about 76 elements, and one
-//! of about 1 MB. Counts of matches are compared before times are reported.
+//! The workload *xml* after Diao et al. 2003, 4.2: 123 element names, documents and path queries of
+//! at most 6 levels, wildcards and `//` with probability 0.2 each. Documents have about 76
+//! elements, and one is about 1 MB. Match counts are compared before times are reported.
 //!
-//! `cargo bench --bench xml -- 10000 0 1` takes 10,000 filters instead of 100,000, first without tests
-//! of values and then with one.
+//! `cargo bench --bench xml -- 10000 0 1` uses 10,000 filters instead of 100,000, first without
+//! value tests and then with one.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ fn queries(parameters: XmlParameters, count: usize) -> Vec<String> {
     (0..workload.queries()).map(|number| workload.expression_text(number)).collect()
 }
 
-/// One document of about 1 MB: what the workload's documents hold, under one root.
+/// One document of about 1 MB: the contents of the workload's documents under one root.
 fn large(documents: &[String]) -> String {
     const ROOT: &str = "news>";
     let inside = |document: &String| {
@@ -56,7 +56,7 @@ fn measure(filter: &Filter, documents: &[String], passes: usize) -> (f64, usize)
     (start.elapsed().as_secs_f64() * 1e6 / (passes * documents.len()) as f64, matches)
 }
 
-/// The parser alone, attributes decoded.
+/// The parser alone, with attributes decoded.
 fn parse(documents: &[String], passes: usize) -> f64 {
     let start = Instant::now();
     let mut bytes = 0;
@@ -85,7 +85,7 @@ fn parse(documents: &[String], passes: usize) -> f64 {
     start.elapsed().as_secs_f64() * 1e6 / (passes * documents.len()) as f64
 }
 
-/// How many different sequences of names lead to elements.
+/// The number of distinct sequences of names from the root to an element.
 fn label_paths(documents: &[String]) -> usize {
     let mut seen = HashSet::new();
     for document in documents {
@@ -135,11 +135,11 @@ fn main() {
 
     let engines: Vec<Engine> = Engine::names().into_iter().filter_map(Engine::find).collect();
     for tests in wanted {
-        println!("\n{tests} tests of values per filter, all filters distinct");
+        println!("\n{tests} value tests per filter, all filters distinct");
         let queries = queries(XmlParameters { predicates: tests, ..Default::default() }, count);
         let auto = filter(Engine::Auto, &queries);
         let (micros, expected) = measure(&auto, &small, 1);
-        report("auto, documents met for the first time", micros, parser, expected);
+        report("auto, documents seen for the first time", micros, parser, expected);
         let (micros, matches) = measure(&auto, &small, 10);
         assert_eq!(matches, expected);
         report("auto, warm", micros, parser, matches);

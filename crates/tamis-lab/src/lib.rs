@@ -1,4 +1,4 @@
-//! The laboratory of Tamis: the field's workloads, and matchers to measure the engine against.
+//! The laboratory of Tamis: the papers' workloads, and matchers to compare the engine with.
 //!
 //! ```
 //! use tamis_lab::workload::{Conjunctive, Workload};
@@ -11,10 +11,10 @@
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | `workload` | which expressions and events do the papers measure with? |
+//! | `workload` | which expressions and events do the papers use? |
 //! | `comparator` | what do the papers measure their algorithms against? |
 //! | `measure` | how fast is one matcher on one workload, and is it right? |
-//! | `reference` | how fast can a matcher be that knows conjunctions only? |
+//! | `reference` | how fast is a matcher that only supports conjunctions? |
 //!
 //! The program `engine` runs matchers side by side on a workload and prints one table.
 

@@ -34,7 +34,8 @@ proptest! {
         sample in vec(common::event(), 0..3),
         events in vec(common::event(), 1..6),
     ) {
-        // Comparators know the predicates of the papers; typed operands and tests of truths ask about terms.
+        // Comparators support only the predicates of the papers, so leave out typed operands and
+        // truth tests, which are on terms.
         let zone = TimeZone::default();
         let mut expressions = expressions;
         expressions.retain(|expression| matches!(resolve(expression, &zone), Cow::Borrowed(_)));
@@ -45,7 +46,8 @@ proptest! {
             let sample: Vec<Event> = sample.iter().map(|json| decode(json, &attributes)).collect();
             let (mut work, mut scratch) = (Work::default(), Scratch::default());
             for (name, build) in COMPARATORS {
-                // What is refused is left out, and the others must still be right.
+                // Leave out the expressions that a comparator refuses; the results for the others
+                // must be right.
                 let mut expressions = expressions.clone();
                 let mut slots: Vec<u32> = (0..expressions.len() as u32).collect();
                 let comparator = loop {
@@ -146,7 +148,8 @@ fn propagation_looks_at_what_its_access_predicate_leads_to() {
 
 #[test]
 fn bop_evaluates_what_has_enough_predicates() {
-    // The example of Ji & Jacobsen 2021, section 2.2: three predicates are enough, and not always.
+    // The example of Ji & Jacobsen 2021, section 2.2: three predicates are necessary but not always
+    // sufficient.
     let attributes = Attributes::default();
     let expressions = parsed(&["(p1 or p2 or p3) and p4 and (p5 or p6)"]);
     let bop = build("bop", &expressions, &attributes);
@@ -164,7 +167,7 @@ fn bop_evaluates_what_has_enough_predicates() {
 
 #[test]
 fn translation_has_the_conjunctions_of_the_paper() {
-    // The same expression is six conjunctions; equal ones are entered once.
+    // The same expression has six conjunctions; equal ones are stored once.
     let text = "(p1 or p2 or p3) and p4 and (p5 or p6)";
     let attributes = Attributes::default();
     let translation = build("translation", &parsed(&[text, text]), &attributes);
@@ -199,7 +202,7 @@ fn what_would_explode_is_refused_with_both_numbers() {
             }
         }
     }
-    // Four make conjunctions and refuse both, three walk trees and refuse the second; a decision diagram
-    // takes either.
+    // Four comparators build conjunctions and refuse both expressions, three walk trees and refuse
+    // the second; the decision diagram accepts both.
     assert_eq!(refusals, 4 * 2 + 3);
 }

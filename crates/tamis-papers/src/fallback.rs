@@ -1,4 +1,4 @@
-//! What happens to expressions that a matcher cannot handle, such as those whose normal form would explode?
+//! Expressions that a matcher cannot handle, such as those whose normal form would be too large.
 
 use tamis::event::{Attributes, Event};
 use tamis::matcher::extend::Visit;
@@ -23,12 +23,12 @@ impl Fallback {
         }
     }
 
-    /// How many there are.
+    /// The number of expressions.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Appends the slots of those that are true, ascending.
+    /// Appends the slots of the true expressions, ascending.
     pub fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
         if !self.slots.is_empty() {
             let first = found.len();
@@ -37,7 +37,7 @@ impl Fallback {
         }
     }
 
-    /// Visits the slots of those that are true.
+    /// Visits the slots of the true expressions.
     pub fn rank(&self, event: &Event, scratch: &mut Scratch, visit: &mut dyn Visit) {
         let mut scanned = Vec::new();
         self.matches(event, scratch, &mut scanned);

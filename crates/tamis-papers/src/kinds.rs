@@ -1,4 +1,4 @@
-//! Which algorithms can an index use, by name?
+//! The algorithms of an index, by name.
 
 use tamis::expression::distribute::{Outer, check_size};
 use tamis::expression::{Expression, normalise, resolve};
@@ -10,25 +10,26 @@ use tamis::{Limits, Result};
 
 use crate::{ATree, ATreeOptions, Cnf, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions};
 
-/// The A-Tree as its paper has it.
+/// The A-Tree, as in its paper.
 pub const ATREE: Algorithm = Algorithm::Other(&Kind::ATree);
 /// The K-index over the conjunctions of disjunctive normal forms.
 pub const KINDEX: Algorithm = Algorithm::Other(&Kind::KIndex);
 /// Posting lists over the clauses of conjunctive normal forms.
 pub const CNF: Algorithm = Algorithm::Other(&Kind::Cnf);
-/// Expressions from the Dewey IDs of their true conjunctions.
+/// Evaluates expressions from the Dewey IDs of their true conjunctions.
 pub const DEWEY: Algorithm = Algorithm::Other(&Kind::Dewey);
-/// Expressions from intervals of their true conjunctions.
+/// Evaluates expressions from intervals of their true conjunctions.
 pub const INTERVAL: Algorithm = Algorithm::Other(&Kind::Interval);
 
-/// All algorithms, those of the engine included.
+/// All algorithms, including those of the engine.
 pub const ALGORITHMS: [Algorithm; 8] =
     [Algorithm::Auto, Algorithm::Compiled, ATREE, KINDEX, CNF, DEWEY, INTERVAL, Algorithm::Scan];
 
-/// What the strategies of a graph skip through: a K-index whose conjunctions are in the order of the nodes.
+/// The matcher that graph strategies use to skip nodes: a K-index whose conjunctions are in node
+/// order.
 pub const SKIPPING: &dyn MatcherKind = &Kind::Skipping;
 
-/// The algorithm of a name.
+/// The algorithm with this name.
 pub fn algorithm(name: &str) -> Option<Algorithm> {
     ALGORITHMS.into_iter().find(|algorithm| algorithm.name() == name)
 }

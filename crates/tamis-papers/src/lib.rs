@@ -1,4 +1,4 @@
-//! The matchers of the papers, as algorithms for an index of Tamis.
+//! The matchers of the papers, as algorithms for a Tamis index.
 //!
 //! ```
 //! use tamis::index::Index;
@@ -10,18 +10,19 @@
 //! # Ok::<(), tamis::Error>(())
 //! ```
 //!
-//! They use only [`tamis::matcher::extend`]. [`ATree`] evaluates only expressions that true predicates lead to,
-//! and shared subexpressions once. [`KIndex`] and [`Cnf`] intersect the posting lists of an event's
-//! keys. [`Dewey`] and [`Interval`] find true conjunctions in the same way, and evaluate expressions from their labels.
+//! They use only [`tamis::matcher::extend`]. [`ATree`] evaluates only expressions that true
+//! predicates lead to, and shared subexpressions once. [`KIndex`] and [`Cnf`] intersect the posting
+//! lists of an event's keys. [`Dewey`] and [`Interval`] find true conjunctions in the same way, and
+//! evaluate expressions from labels of these.
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | `predicates` | which of many predicates does an event make true? |
-//! | `postings` | which posting lists do an event's keys have, and which ids are in enough of them? |
+//! | `predicates` | which of many predicates does an event satisfy? |
+//! | `postings` | which posting lists belong to an event's keys, and which ids are in enough of them? |
 //! | `conjunction` | which of many conjunctions does an event satisfy? over `postings` |
 //! | `kindex`, `cnf` | expressions in disjunctive form, over `conjunction`; in conjunctive form, over `postings` |
-//! | `forest` | what trees do expressions become over their conjunctions? |
-//! | `dewey`, `interval` | which trees are true, by labels of their leaves? over `forest` |
+//! | `forest` | which trees over conjunctions represent the expressions? |
+//! | `dewey`, `interval` | which trees are true, given labels of their true leaves? over `forest` |
 //! | `atree` | the A-Tree, over `predicates` |
 //! | `kinds` | the algorithms by name |
 

@@ -1,4 +1,4 @@
-//! Where do these matchers keep their working memory?
+//! Scratch memory of these matchers.
 
 use tamis::matcher::extend::ScratchExtension;
 use tamis::matcher::{Counters, Scratch};
@@ -9,7 +9,7 @@ use crate::conjunction::ConjunctionScratch;
 use crate::dewey::DeweyScratch;
 use crate::interval::IntervalScratch;
 
-/// The working memory of these matchers in a [`Scratch`].
+/// The scratch memory of these matchers, stored in a [`Scratch`].
 #[derive(Debug, Default)]
 pub(crate) struct Working {
     pub atree: ATreeScratch,
@@ -20,7 +20,7 @@ pub(crate) struct Working {
 }
 
 impl Working {
-    /// The working memory in a scratch, with its settings applied.
+    /// The scratch memory of these matchers, with the settings of `scratch` applied.
     pub fn of(scratch: &mut Scratch) -> &mut Working {
         let skipping = scratch.skipping();
         let working = scratch.extension::<Working>();

@@ -1,4 +1,4 @@
-//! What the tests of several matchers share.
+//! Helpers for the tests of several matchers.
 
 use tamis::event::Attributes;
 use tamis::matcher::extend::Visit;
@@ -8,7 +8,7 @@ use tamis::{Event, Expression, Limits, Missing, parse};
 
 use crate::forest::{Source, TreeNode};
 
-/// Expressions, read.
+/// Parses expressions.
 pub fn read<T: AsRef<str>>(texts: &[T]) -> Vec<Expression> {
     texts.iter().map(|text| parse(text.as_ref(), &Limits::none()).unwrap()).collect()
 }
@@ -19,20 +19,20 @@ pub fn decode(json: &str, attributes: &Attributes) -> Event {
     event
 }
 
-/// What an event matches, and the work that took.
+/// The matches of an event, and the work they took.
 pub fn run(matcher: &dyn Matcher, json: &str, attributes: &Attributes) -> (Vec<Slot>, Counters) {
     let (mut scratch, mut found) = (Scratch::default(), Vec::new());
     matcher.matches(&decode(json, attributes), &mut scratch, &mut found);
     (found, scratch.take_counters())
 }
 
-/// Scores what is visited, and keeps the best.
+/// Scores the visited slots and keeps the best.
 pub struct Best<'a> {
     scores: &'a Scores,
     event: &'a Event,
     weights: &'a EventWeights,
     scratch: ScoreScratch,
-    /// What was scored, in that order.
+    /// The scored slots, in order.
     pub scored: Vec<Slot>,
     top: Top<Slot>,
 }
@@ -72,13 +72,14 @@ pub fn figure_2() -> Vec<TreeNode> {
     vec![TreeNode::Or(3), TreeNode::And(2), a, b, c, TreeNode::And(3), d, e, f]
 }
 
-/// Whether that tree is true where these leaves are.
+/// Whether that tree is true if these leaves are.
 pub fn figure_2_holds(letters: &str) -> bool {
     let holds = |wanted: &str| wanted.chars().all(|letter| letters.contains(letter));
     holds("AB") || holds("C") || holds("DEF")
 }
 
-/// Asserts that a matcher finds what `scan` finds, and gives the work that each event took to `look`.
+/// Asserts that a matcher finds the same matches as `scan`, and calls `look` with the work of each
+/// event.
 pub fn compare<M: Matcher>(
     texts: &[String],
     events: &[String],

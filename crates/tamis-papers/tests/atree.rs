@@ -1,4 +1,5 @@
-//! The A-Tree equals `scan` with every combination of its optimisations, as expressions come and go.
+//! The A-Tree equals `scan` with every combination of its optimisations, while expressions are
+//! added and removed.
 
 #[path = "../../tamis/tests/common/mod.rs"]
 mod common;
@@ -28,7 +29,7 @@ fn all_options() -> impl Iterator<Item = ATreeOptions> {
     })
 }
 
-/// Expressions over so few predicates that their parts are often equal or contained in each other.
+/// Expressions over few predicates, so that their parts are often equal or contained in each other.
 fn crowded() -> impl Strategy<Value = Expression> {
     let leaf =
         select(vec!["a", "b", "c", "d", "a = 1", "not a", "not b", "c is null", "exists(d)", "missing(d)"])
@@ -57,7 +58,7 @@ fn crowded_event() -> impl Strategy<Value = String> {
 enum Change {
     Insert(Slot, Expression),
     Remove(Slot),
-    /// Insert and remove again, which changes nothing.
+    /// Inserts and removes again, which must change nothing.
     Visit(Expression),
     Match(String),
     Adapt,
@@ -166,7 +167,7 @@ proptest! {
     }
 }
 
-/// More sharing gives fewer edges, and the same answers.
+/// More sharing gives fewer edges and the same matches.
 #[test]
 fn optimisations_save_edges() {
     let attributes = Attributes::default();

@@ -12,7 +12,7 @@ use tamis::value::TimeZone;
 use tamis::{Event, Expression, Limits, Missing, parse};
 use tamis_papers::{Dewey, Interval, IntervalOptions};
 
-/// Expressions over so few conjunctions that they have much in common.
+/// Expressions over few conjunctions, so that they have many parts in common.
 fn crowded() -> impl Strategy<Value = Expression> {
     let leaf =
         select(vec!["a", "b", "c = 1 and a", "c = 2 and d", "not a", "d in (1, 2)", "missing(d)", "true"])
@@ -45,7 +45,7 @@ fn compare(expressions: &[Expression], events: &[String]) -> Result<(), TestCase
         let [alone, once] = [false, true].map(|common_subexpressions| {
             Interval::new(expressions, &attributes, missing, IntervalOptions { common_subexpressions })
         });
-        // One scratch for all, so that what one leaves behind would be met by the next.
+        // Use one scratch for all, to notice state that one match leaves for the next.
         let mut scratch = Scratch::default();
         for json in events {
             let mut event = Event::default();

@@ -1,4 +1,4 @@
-//! Batches of events that come as Arrow data, and leave as Arrow data.
+//! Matching batches of Arrow data, with Arrow results.
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
@@ -16,8 +16,7 @@ use crate::import::Batches;
 use crate::interrupt::interruptible;
 use crate::refused::Refusals;
 
-/// The matches of all batches as one table of rows and ids, and of scores and ranks where the best
-/// are asked for.
+/// The matches of all batches as one table of rows and ids; for rankings, with scores and ranks.
 pub fn match_batch<'py>(
     py: Python<'py>,
     asked: &Asked<'_>,
@@ -69,7 +68,7 @@ pub fn match_batch<'py>(
     table(py, batches, schema, refusals)
 }
 
-/// The matches of all batches as one pyarrow table; `work` takes a batch, and the number of its first
+/// The matches of all batches as one pyarrow table. `work` gets a batch and the number of its first
 /// row.
 pub fn each_batch<'py>(
     py: Python<'py>,
@@ -81,7 +80,7 @@ pub fn each_batch<'py>(
     table(py, batches, schema, refusals)
 }
 
-/// The matches of all batches, what they look like, and what could not be read.
+/// The matches of all batches, their schema, and the events that could not be read.
 fn each<'py>(
     py: Python<'py>,
     events: &Bound<'py, PyAny>,
@@ -94,7 +93,7 @@ fn each<'py>(
     loop {
         let batch = match reader.next(py)? {
             None if schema.is_some() => break,
-            // No batch at all still has a result, whose columns say what it would have been.
+            // Without any batch, match an empty one, to get the columns of the result.
             None => RecordBatch::new_empty(reader.schema().clone()),
             Some(batch) => batch,
         };
@@ -108,7 +107,7 @@ fn each<'py>(
     Ok((all, schema, refusals))
 }
 
-/// A pyarrow table, with what could not be read where that is asked for.
+/// A pyarrow table, together with the refused events if they are requested.
 fn table<'py>(
     py: Python<'py>,
     batches: Vec<RecordBatch>,

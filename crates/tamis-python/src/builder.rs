@@ -1,4 +1,4 @@
-//! `tamis._tamis.Builder`: many subscriptions, given as Arrow data, become one segment.
+//! `tamis._tamis.Builder`: builds one segment from many subscriptions in Arrow data.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -91,7 +91,7 @@ impl Builder {
 }
 
 fn used_up() -> PyErr {
-    PyValueError::new_err("the builder has finished; begin another")
+    PyValueError::new_err("the builder has finished; create another")
 }
 
 fn write_refused(refused: &[Refused]) -> RecordBatch {

@@ -1,4 +1,4 @@
-//! `Index.check`: what is worth a look in the subscriptions of an index, given a sample of events?
+//! `Index.check`: finds likely mistakes in the subscriptions of an index, given a sample of events.
 
 use arrow_schema::{DataType, FieldRef};
 use pyo3::prelude::*;
@@ -17,14 +17,14 @@ use crate::interrupt::interruptible;
 use crate::items::{self, iterate_events};
 use crate::refused::{Part, is_about_event};
 
-/// How many events that cannot be read are named; the others are counted.
+/// The number of unreadable events that are reported one by one; further ones are only counted.
 const NAMED: usize = 100;
-/// How many objects and lists of one event are looked at for names.
+/// The maximum number of objects and lists of one event that are searched for names.
 const VISITED: usize = 100_000;
-/// Objects and lists of more levels are not looked into.
+/// The maximum nesting depth that is searched for names.
 const DEEPEST: usize = 200;
 
-/// Looks at a sample, then at the subscriptions; gives a list of `tamis.Finding`.
+/// Reads a sample, then checks the subscriptions. Returns a list of `tamis.Finding`.
 pub fn check<'py>(
     py: Python<'py>,
     index: &Index,
@@ -54,12 +54,12 @@ fn write<'py>(py: Python<'py>, class: &Bound<'py, PyAny>, finding: &Finding) -> 
     class.call1((kind.name(), message, ids, *count, attribute.as_deref(), *position))
 }
 
-/// A sample as it is read.
+/// The state while reading a sample.
 struct Survey<'a> {
     index: &'a Index,
     snapshot: &'a Snapshot,
     sample: Sample,
-    /// What is wrong with events.
+    /// Findings about events.
     findings: Vec<Finding>,
     unread: usize,
 }
@@ -96,7 +96,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Takes note of an event that cannot be read; fails where that is not what the failure says.
+    /// Records an event that cannot be read. Returns the failure if it is not about the event.
     fn refuse(&mut self, py: Python<'_>, row: usize, failure: PyErr) -> PyResult<()> {
         if !is_about_event(py, Part::Event, &failure) {
             return Err(failure);
@@ -131,7 +131,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Takes note of all names of a mapping. What is iterated over is a copy.
+    /// Records all names of a mapping. Iterates over copies.
     fn names(&mut self, event: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut waiting = vec![(String::new(), 0, event.clone())];
         let mut visited = 0;
@@ -195,7 +195,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Takes note of the name of a column, and of those inside it.
+    /// Records the name of a column, and those of its fields.
     fn column(&mut self, prefix: &str, field: &FieldRef, depth: usize) {
         let name = match prefix {
             "" => field.name().clone(),
@@ -228,7 +228,7 @@ impl Survey<'_> {
     }
 }
 
-/// The family of one of Python's own values; `None` for whatever else has a meaning as a value.
+/// The family of a value of a built-in Python type; `None` for other objects.
 fn family_of(object: &Bound<'_, PyAny>) -> Option<Family> {
     if object.is_exact_instance_of::<PyBool>() {
         Some(Family::Boolean)

@@ -1,4 +1,5 @@
-//! How do the engine's errors reach Python? As the exceptions of `tamis.errors`, made here alone.
+//! Converts the engine's errors to the exceptions of `tamis.errors`. This is the only place that
+//! does.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,7 +19,7 @@ fn build<'py>(py: Python<'py>, error: &tamis::Error, details: &Bound<'py, PyDict
     exception(py, class, &error.to_string(), Some(details))
 }
 
-/// The class of an error's exception, whose attributes are added to `details`.
+/// The name of the exception class for an error. Adds the exception's attributes to `details`.
 fn describe(error: &tamis::Error, details: &Bound<'_, PyDict>) -> PyResult<&'static str> {
     Ok(match error {
         tamis::Error::Syntax(error) => {
@@ -36,7 +37,7 @@ fn describe(error: &tamis::Error, details: &Bound<'_, PyDict>) -> PyResult<&'sta
             "LimitError"
         }
         tamis::Error::Filter { id, cause } => {
-            // The cause says what went wrong, and this by which filter.
+            // The cause says what went wrong; add which filter failed.
             details.set_item("filter", crate::id::write(details.py(), id.as_ref())?)?;
             describe(cause, details)?
         }
@@ -60,7 +61,7 @@ fn describe(error: &tamis::Error, details: &Bound<'_, PyDict>) -> PyResult<&'sta
     })
 }
 
-/// An exception of `tamis.errors` by the name of its class.
+/// An exception of `tamis.errors`, by the name of its class.
 fn exception(
     py: Python<'_>,
     class: &str,
@@ -75,59 +76,61 @@ fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {
     exception(py, class, message, None).unwrap_or_else(|failure| failure)
 }
 
-/// A document whose text has a lone surrogate, at a line and a column.
+/// The error for a document with a lone surrogate, with line and column.
 pub fn document(py: Python<'_>, &(line, column, code): &(usize, usize, u32)) -> PyErr {
     let message = format!("the lone surrogate U+{code:04X}, which XML does not allow");
     raise(py, &tamis::Error::Document { line, column, message })
 }
 
-/// An event that cannot be used.
+/// The error for an invalid event.
 pub fn event(py: Python<'_>, message: &str) -> PyErr {
     named(py, "EventError", message)
 }
 
-/// An expression that cannot be used.
+/// The error for an invalid expression.
 pub fn expression(py: Python<'_>, message: &str) -> PyErr {
     named(py, "ExpressionError", message)
 }
 
-/// An id or metadata that cannot be used, or a batch of the wrong shape.
+/// The error for an invalid id or metadata, or a batch of the wrong shape.
 pub fn subscription(py: Python<'_>, message: &str) -> PyErr {
     named(py, "SubscriptionError", message)
 }
 
-/// How long a match may take, given in seconds.
+/// The deadline for a timeout in seconds.
 pub fn deadline(timeout: Option<f64>) -> PyResult<Option<tamis::Deadline>> {
     let Some(seconds) = timeout else { return Ok(None) };
     match std::time::Duration::try_from_secs_f64(seconds) {
         Ok(given) => Ok(tamis::Deadline::after(given)),
         Err(_) if seconds > 0.0 => Ok(None),
-        Err(_) => Err(PyValueError::new_err(format!("timeout is a number of seconds from 0, not {seconds}"))),
+        Err(_) => Err(PyValueError::new_err(format!(
+            "timeout must be a number of seconds of at least 0, not {seconds}"
+        ))),
     }
 }
 
-/// An id that no subscription has.
+/// The error for an id of no subscription.
 pub fn unknown_id(py: Python<'_>, id: &Bound<'_, PyAny>) -> PyErr {
     named(py, "UnknownIdError", &format!("no subscription has the id {}", shown(id)))
 }
 
-/// A node or edge that cannot be used.
+/// The error for an invalid node or edge.
 pub fn graph(py: Python<'_>, message: &str) -> PyErr {
     named(py, "GraphError", message)
 }
 
-/// An id that no node has.
+/// The error for an id of no node.
 pub fn unknown_node(py: Python<'_>, id: &Bound<'_, PyAny>) -> PyErr {
     named(py, "UnknownIdError", &format!("no node has the id {}", shown(id)))
 }
 
-/// An edge that is not there.
+/// The error for an edge that does not exist.
 pub fn unknown_edge(py: Python<'_>, source: &Bound<'_, PyAny>, target: &Bound<'_, PyAny>) -> PyErr {
     let message = format!("no edge leads from {} to {}", shown(source), shown(target));
     named(py, "UnknownIdError", &message)
 }
 
-/// What an object looks like, shortened.
+/// The repr of an object, shortened.
 pub fn shown(object: &Bound<'_, PyAny>) -> String {
     object.repr().map_or_else(|_| "?".to_owned(), |text| shorten(&text.to_string_lossy()))
 }
@@ -145,7 +148,7 @@ pub fn shorten(text: &str) -> String {
     }
 }
 
-/// Python's own error for an expression used as a truth value.
+/// Python's own error for using an expression as a truth value.
 pub fn no_truth() -> PyErr {
     PyTypeError::new_err(
         "an expression is neither true nor false by itself: combine expressions with & | ^ ~ (in \
@@ -153,7 +156,7 @@ pub fn no_truth() -> PyErr {
     )
 }
 
-/// Adds to an error the item of a batch it is about.
+/// Adds to an error the item of a batch that it is about.
 pub fn at_item(py: Python<'_>, failure: PyErr, position: usize, name: &str) -> PyErr {
     let tamis_error = py.import("tamis.errors").and_then(|module| module.getattr("TamisError"));
     match tamis_error {
@@ -167,7 +170,7 @@ pub fn at_item(py: Python<'_>, failure: PyErr, position: usize, name: &str) -> P
     }
 }
 
-/// The failure that an item is: what reads items says so where it cannot make one.
+/// The failure in place of an item: readers return it for items that they cannot read.
 pub fn as_failure(item: &Bound<'_, PyAny>) -> Option<PyErr> {
     let class = item.py().import("tamis.errors").and_then(|module| module.getattr("TamisError")).ok()?;
     item.is_instance(&class).unwrap_or(false).then(|| PyErr::from_value(item.clone()))

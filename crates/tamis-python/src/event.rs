@@ -1,4 +1,4 @@
-//! Events: mappings, and JSON as text or bytes.
+//! Reading events: mappings, and JSON as text or bytes.
 
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -16,7 +16,7 @@ use crate::options::read_now;
 use crate::value::{Refusal, with_value};
 use crate::whole;
 
-/// The JSON in a Python object: text, or bytes; `None` for objects that hold none.
+/// The JSON in a Python object, as text or bytes; `None` for other objects.
 pub fn json<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<std::borrow::Cow<'a, [u8]>>> {
     if let Ok(text) = object.cast::<PyString>() {
         let text = text.to_str().map_err(|_| {
@@ -35,7 +35,7 @@ pub fn json<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<std::borrow::Co
     }
 }
 
-/// The event of one call, with the value of `now()` and the deadline of everything that is asked about it.
+/// The event of one call, with the value of `now()` and the deadline of the call.
 #[derive(Clone, Copy)]
 pub struct EventArgument<'a, 'py> {
     pub object: &'a Bound<'py, PyAny>,
@@ -51,7 +51,7 @@ impl EventArgument<'_, '_> {
         Ok(event)
     }
 
-    /// Decodes the event for an explanation: it keeps the elements of its lists.
+    /// Decodes the event for an explanation, which needs the elements of its lists.
     pub fn read_to_explain(self, attributes: &Attributes, limits: &Limits) -> PyResult<Event> {
         let mut event = Event::default();
         event.keep_elements();
@@ -59,7 +59,7 @@ impl EventArgument<'_, '_> {
         Ok(event)
     }
 
-    /// Decodes the event into working memory.
+    /// Decodes the event into existing memory.
     pub fn read_into(self, event: &mut Event, attributes: &Attributes, limits: &Limits) -> PyResult<()> {
         event.set_now(Some(read_now(self.now, attributes)?));
         event.set_deadline(self.deadline);
@@ -67,7 +67,7 @@ impl EventArgument<'_, '_> {
     }
 }
 
-/// Fills `event` from a Python object of any form an event may have.
+/// Fills `event` from any Python object that can be an event.
 pub fn decode(
     object: &Bound<'_, PyAny>,
     event: &mut Event,
@@ -77,7 +77,8 @@ pub fn decode(
     let py = object.py();
     match json(object)? {
         Some(json) => {
-            // Short texts are read sooner than the lock is taken again, unless much is computed from them.
+            // Releasing the lock takes longer than reading a short text, unless terms are computed
+            // from it.
             let work = if attributes.is_plain() { json.len() } else { usize::MAX };
             without_lock(py, work, || event.decode_json(&json, attributes, limits))
                 .map_err(|error| error::raise(py, &error))
@@ -85,20 +86,20 @@ pub fn decode(
         None => {
             let decoded = decode_mapping(object, event, attributes, limits);
             if decoded.is_err() {
-                event.clear(); // working memory keeps no index alive
+                event.clear(); // so that it keeps no index alive
             }
             decoded
         }
     }
 }
 
-/// A mapping, or an object of unknown kind, that waits to be decoded.
+/// A mapping, or an object of unknown type, to be decoded later.
 struct Waiting<'py> {
-    /// The dotted name it stands under, without an end dot; empty for the event itself.
+    /// Its dotted name, without a final dot; empty for the event itself.
     path: String,
     depth: usize,
     attribute: Option<AttributeId>,
-    /// Whether it stands in an element of a list.
+    /// Whether it is inside an element of a list.
     inside: bool,
     object: Bound<'py, PyAny>,
 }
@@ -113,7 +114,10 @@ fn decode_mapping(
     if !object.is_instance_of::<PyDict>() && object.cast::<PyMapping>().is_err() {
         return Err(error::event(
             py,
-            &format!("an event is a mapping, or JSON as str or bytes, not {}", shorten(&type_name(object))),
+            &format!(
+                "an event must be a mapping, or JSON as str or bytes, not {}",
+                shorten(&type_name(object))
+            ),
         ));
     }
     event.clear();
@@ -137,7 +141,7 @@ fn decode_object(
     decoder.run()
 }
 
-/// What can go wrong with an element of a list.
+/// An error in an element of a list.
 struct ElementFailure(PyErr);
 
 impl From<tamis::Error> for ElementFailure {
@@ -146,7 +150,7 @@ impl From<tamis::Error> for ElementFailure {
     }
 }
 
-/// Fills `event` from the element of a list, which may be anything.
+/// Fills `event` from the element of a list, which may be any object.
 fn decode_element(
     object: &Bound<'_, PyAny>,
     event: &mut Event,
@@ -181,11 +185,11 @@ fn decode_element(
 struct Decoder<'e, 'py> {
     event: &'e mut Event,
     attributes: &'e Attributes,
-    /// Through which names are looked up.
+    /// Used to look up names.
     pin: Pin<'e>,
     limits: &'e Limits,
-    /// What could run Python code, and so change a mapping under iteration, is put off until the
-    /// iteration is over.
+    /// Objects whose decoding could run Python code, and so change a mapping during iteration. They
+    /// are decoded after the iteration.
     waiting: Vec<Waiting<'py>>,
 }
 
@@ -197,9 +201,10 @@ impl<'py> Decoder<'_, 'py> {
         Ok(())
     }
 
-    /// Reads the elements of a list, each as an event of its own; anything else is a list of one.
+    /// Reads the elements of a list, each as a separate event. Any other object counts as a list of
+    /// one.
     fn elements(&mut self, list: AttributeId, object: &Bound<'py, PyAny>) -> PyResult<()> {
-        // NaN is null, and a null is no list.
+        // NaN is null, and null is not a list.
         let is_nan = object.cast::<PyFloat>().is_ok_and(|float| float.value().is_nan());
         if is_nan || !self.attributes.begin_elements(list, self.event) {
             return Ok(());
@@ -308,7 +313,7 @@ impl<'py> Decoder<'_, 'py> {
             }
             return Ok(());
         }
-        // What can be read without running Python code is read now.
+        // Read now only what can be read without running Python code.
         let scalar = is_scalar(&value);
         let elements = mention.attribute.is_some_and(|attribute| self.attributes.asks_elements(attribute));
         match mention.attribute {
@@ -344,8 +349,8 @@ impl<'py> Decoder<'_, 'py> {
         }
     }
 
-    /// Reads a list; its objects wait to be read. One that is not wanted itself is only looked through
-    /// for those.
+    /// Reads a list. Its objects are decoded later. If the list itself is not needed, it is only
+    /// searched for objects.
     fn list(
         &mut self,
         path: &str,
@@ -392,7 +397,7 @@ impl<'py> Decoder<'_, 'py> {
         Ok(())
     }
 
-    /// Reads one value; false where it is none, such as NaN.
+    /// Reads one value. Returns false if it is none, such as NaN.
     fn scalar(&mut self, path: &str, value: &Bound<'py, PyAny>) -> PyResult<bool> {
         let pushed = with_value(value, |value, is_float| match value {
             ValueRef::Network(_) => Ok(false),
@@ -422,7 +427,7 @@ pub fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
         || object.is_instance_of::<PyFloat>()
 }
 
-/// Whether an object is a list that holds nothing but scalars and nulls, and no code of its own.
+/// Whether an object is a list of scalars and nulls only, so that reading it runs no Python code.
 fn is_plain_list(object: &Bound<'_, PyAny>) -> bool {
     let plain = |item: Bound<'_, PyAny>| item.is_none() || is_scalar(&item);
     if let Ok(list) = object.cast_exact::<PyList>() {
@@ -442,7 +447,7 @@ pub fn is_list(object: &Bound<'_, PyAny>) -> bool {
         || is_array(object)
 }
 
-/// The names of the attributes that expressions ask about.
+/// The names of the attributes that expressions use.
 pub fn attribute_names(attributes: &Attributes) -> Vec<String> {
     attributes.names().iter().map(|name| name.to_string()).collect()
 }

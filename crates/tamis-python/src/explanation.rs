@@ -53,7 +53,8 @@ impl Explanation {
     #[pyo3(signature = (*, most=None))]
     fn to_dict<'py>(&self, py: Python<'py>, most: Option<usize>) -> PyResult<Bound<'py, PyDict>> {
         let root = PyDict::new(py);
-        // For every open connective, its list of operands and how many are still to come.
+        // For every open connective: its list of operands, and the number of operands still to
+        // come.
         let mut open: Vec<(Bound<'py, PyList>, usize)> = Vec::new();
         for (position, step) in self.0.steps().iter().enumerate() {
             let node = if position == 0 { root.clone() } else { PyDict::new(py) };
@@ -119,7 +120,7 @@ impl Explanation {
     }
 }
 
-/// A list of so many values at most, `None` for a null, `"missing"` where there was nothing.
+/// A list of at most `most` values, `None` for a null, `"missing"` for a missing attribute.
 fn write_seen<'py>(py: Python<'py>, seen: &Seen, most: usize) -> PyResult<Bound<'py, PyAny>> {
     match seen {
         Seen::Missing => "missing".into_bound_py_any(py),

@@ -1,6 +1,6 @@
-//! How does Python get Arrow data from here?
+//! Passing Arrow data to Python.
 //!
-//! Through the capsules of the C data interface, which pyarrow reads without copying.
+//! Uses the capsules of the C data interface, which pyarrow reads without copying.
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// Record batches, for whoever reads `__arrow_c_stream__`.
+/// Record batches, for readers of `__arrow_c_stream__`.
 #[pyclass(frozen)]
 struct Stream {
     batches: Vec<RecordBatch>,
@@ -19,7 +19,7 @@ struct Stream {
 
 #[pymethods]
 impl Stream {
-    /// The batches; a schema that is requested is not looked at, as the interface allows.
+    /// The batches. A requested schema is ignored, which the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -33,13 +33,13 @@ impl Stream {
     }
 }
 
-/// One record batch, for whoever reads `__arrow_c_array__`.
+/// One record batch, for readers of `__arrow_c_array__`.
 #[pyclass(frozen)]
 struct Batch(RecordBatch);
 
 #[pymethods]
 impl Batch {
-    /// The schema and the batch; a schema that is requested is not looked at, as the interface allows.
+    /// The schema and the batch. A requested schema is ignored, which the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

@@ -1,4 +1,4 @@
-//! `tamis.Expression`: what a subscription asks.
+//! `tamis.Expression`.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -329,10 +329,10 @@ fn parse_text(
     without_lock(py, text.len(), || tamis::parse(text, limits)).map_err(|error| error::raise(py, &error))
 }
 
-/// Runs `work` on so many bytes without the interpreter's lock, or with it where they are so few that
-/// giving it back would take as long.
+/// Runs `work`, which handles this many bytes, without the interpreter's lock; with it if there are
+/// so few bytes that releasing the lock would take as long.
 pub fn without_lock<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
-    /// Some tens of microseconds of work.
+    /// Takes some tens of microseconds.
     const FEW: usize = 1 << 10;
     if bytes > FEW { py.detach(work) } else { work() }
 }
@@ -349,16 +349,16 @@ pub fn read(
     if object.is_instance_of::<PyString>() {
         return parse_text(py, object, limits);
     }
-    // A bare attribute of the builder.
+    // An attribute of the builder without an operator.
     if let Ok(expression) = object.call_method0("__tamis_expression__") {
         return read(py, &expression, limits);
     }
     let found = error::type_name(object);
-    Err(error::expression(py, &format!("an expression is text or a tamis.Expression, not {found}")))
+    Err(error::expression(py, &format!("an expression must be text or a tamis.Expression, not {found}")))
 }
 
-/// What `value & expression` gives for a value that is no expression: where it is a number or a text, a comparison
-/// probably lacks its parentheses.
+/// The result of `value & expression` for a value that is not an expression. If it is a number or a
+/// text, a comparison probably lacks parentheses.
 fn loose_operand(value: &Bound<'_, PyAny>, operator: &str) -> PyResult<Py<PyAny>> {
     if value::read(value).is_err() {
         return Ok(value.py().NotImplemented());

@@ -1,4 +1,4 @@
-//! Hierarchies as Python gives them: a tree of values, or the name of a built-in one.
+//! Reading hierarchies: a tree of values, or the name of a built-in one.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString};
@@ -8,23 +8,28 @@ use tamis::value::Value;
 use crate::error::{self, type_name};
 use crate::value::{self, Refusal};
 
-/// The most nesting of mappings.
+/// The maximum nesting of mappings.
 const MOST_DEPTH: usize = 300;
 
-/// `"dates"`, or a mapping of values to what lies below them: a mapping, or an iterable of values.
+/// Reads `"dates"`, or a mapping of values to the values below them: a mapping, or an iterable of
+/// values.
 pub fn read(object: &Bound<'_, PyAny>) -> PyResult<Hierarchy> {
     let py = object.py();
     if let Ok(name) = object.cast::<PyString>() {
         return match name.to_string_lossy().as_ref() {
             "dates" => Ok(Hierarchy::Dates),
-            other => {
-                Err(error::expression(py, &format!("a hierarchy is a mapping or \"dates\", not {other:?}")))
-            }
+            other => Err(error::expression(
+                py,
+                &format!("a hierarchy must be a mapping or \"dates\", not {other:?}"),
+            )),
         };
     }
     if object.cast::<PyMapping>().is_err() {
         let found = type_name(object);
-        return Err(error::expression(py, &format!("a hierarchy is a mapping or \"dates\", not {found}")));
+        return Err(error::expression(
+            py,
+            &format!("a hierarchy must be a mapping or \"dates\", not {found}"),
+        ));
     }
     let mut pairs: Vec<(Value, Value)> = Vec::new();
     let mut waiting: Vec<(Option<Value>, Bound<'_, PyAny>, usize)> = vec![(None, object.clone(), 0)];
@@ -49,7 +54,10 @@ pub fn read(object: &Bound<'_, PyAny>) -> PyResult<Hierarchy> {
                 waiting.push((Some(value), parts, depth + 1));
             }
         } else if below.is_instance_of::<PyString>() || below.is_instance_of::<PyBytes>() {
-            return Err(error::expression(py, "below a value comes a mapping or a list of values, not text"));
+            return Err(error::expression(
+                py,
+                "the values below a value must be a mapping or a list, not text",
+            ));
         } else {
             let items = below.try_iter().map_err(|_| {
                 let found = type_name(&below);

@@ -1,4 +1,4 @@
-//! `tamis._tamis.Hits`: how often do ids match?
+//! `tamis._tamis.Hits`: counts matches per id.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -62,7 +62,7 @@ impl Counts {
 }
 
 impl Hits {
-    /// Counts an event that matched these.
+    /// Counts an event that matched these ids.
     pub fn count<'a>(&self, ids: impl ExactSizeIterator<Item = IdRef<'a>>) {
         let mut counts = self.lock();
         counts.events += 1;

@@ -1,4 +1,4 @@
-//! Ids of subscriptions: Python strings and integers.
+//! Converting ids of subscriptions: Python strings and integers.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,14 +11,14 @@ use pyo3::types::{PyBool, PyInt, PyList, PyString};
 
 use crate::error;
 
-/// The id that a Python object stands for; `None` where its type is none of an id.
+/// The id in a Python object; `None` if its type is not that of an id.
 pub fn try_read(object: &Bound<'_, PyAny>) -> Option<tamis::Id> {
     if let Ok(text) = object.cast::<PyString>() {
         text.to_str().ok().map(tamis::Id::from)
     } else if object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>() {
         object.extract::<i64>().ok().map(tamis::Id::from)
     } else if object.get_type().module().is_ok_and(|module| module == "numpy") {
-        // NumPy's integers are none of Python's, but say which one they are.
+        // NumPy's integers are not Python integers, but convert to one.
         let number = object.call_method0("__index__").ok()?;
         number.extract::<i64>().ok().map(tamis::Id::from)
     } else {
@@ -26,13 +26,13 @@ pub fn try_read(object: &Bound<'_, PyAny>) -> Option<tamis::Id> {
     }
 }
 
-/// The id that a Python object stands for.
+/// The id in a Python object.
 pub fn read(object: &Bound<'_, PyAny>) -> PyResult<tamis::Id> {
     try_read(object).ok_or_else(|| {
         let shown = error::shown(object);
         error::subscription(
             object.py(),
-            &format!("an id is a string of Unicode text or a 64-bit integer, not {shown}"),
+            &format!("an id must be a string of Unicode text or a 64-bit integer, not {shown}"),
         )
     })
 }
@@ -45,13 +45,13 @@ pub fn write<'py>(py: Python<'py>, id: tamis::IdRef<'_>) -> PyResult<Bound<'py, 
     }
 }
 
-/// The Python objects of ids that are strings, each made once: a batch gives many events the same ids. Integers are
-/// made as fast as they are found.
+/// The Python objects of string ids, each created once, because many events of a batch match the
+/// same ids. Integers are as fast to create as to look up.
 #[derive(Default)]
 pub struct Texts<'py>(HashMap<u64, Bound<'py, PyAny>, BuildHasherDefault<Numbers>>);
 
 impl<'py> Texts<'py> {
-    /// The object of the id that has this number, and no other.
+    /// The object of the id with this number, which must be unique.
     #[inline]
     pub fn get<'a>(
         &mut self,
@@ -69,13 +69,14 @@ impl<'py> Texts<'py> {
     }
 }
 
-/// Hashes numbers of places in memory or in a segment, which nobody chooses.
+/// A hasher for memory addresses and positions in a segment, which no attacker can choose.
 #[derive(Default)]
 pub struct Numbers(u64);
 
 impl Hasher for Numbers {
     fn write_u64(&mut self, number: u64) {
-        // The golden ratio; its upper bits depend on all of the number's, and both ends of a hash are used.
+        // Multiply by the golden ratio. The upper bits then depend on all bits of the number, and
+        // the table uses both ends of a hash.
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = mixed ^ mixed >> 32;
     }
@@ -98,9 +99,9 @@ pub fn write_all<'py, 'a>(
     PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// Ids as a JSON array.
+/// Writes ids as a JSON array.
 pub fn write_json<'a>(ids: impl ExactSizeIterator<Item = tamis::IdRef<'a>>) -> Vec<u8> {
-    /// What an id usually takes.
+    /// The typical size of an id.
     const USUAL: usize = 8;
     let mut json = Vec::with_capacity(USUAL * (ids.len() + 1));
     json.push(b'[');
@@ -136,13 +137,13 @@ fn write_json_integer(number: i64, json: &mut Vec<u8>) {
     json.extend_from_slice(&digits[first..]);
 }
 
-/// Appends a text as JSON, in which quotes, backslashes and control characters are escaped.
+/// Appends a string as JSON, with quotes, backslashes and control characters escaped.
 fn write_json_text(text: &str, json: &mut Vec<u8>) {
     json.push(b'"');
     let mut rest = text.as_bytes();
     while let Some(plain) = rest.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
         json.extend_from_slice(&rest[..plain]);
-        // Writing to memory does not fail.
+        // Writing to memory cannot fail.
         drop(match rest[plain] {
             byte @ (b'"' | b'\\') => write!(json, "\\{}", char::from(byte)),
             byte => write!(json, "\\u{byte:04x}"),

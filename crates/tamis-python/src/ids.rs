@@ -1,4 +1,4 @@
-//! The ids of an index, one by one: nobody waits for the interpreter until all of them are objects.
+//! Iterating over the ids of an index, without creating all objects at once.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use tamis::index::{IdPlace, Snapshot};
 use crate::error;
 use crate::id;
 
-/// So many ids are read at once.
+/// The number of ids read at a time.
 const AHEAD: usize = 256;
 
-/// The ids of an index in insertion order, as they were at one moment.
+/// The ids of an index in insertion order, as of one snapshot.
 #[pyclass(module = "tamis._tamis")]
 pub struct Ids {
     snapshot: Arc<Snapshot>,

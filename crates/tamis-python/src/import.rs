@@ -1,6 +1,6 @@
-//! How does a Python object give its Arrow data?
+//! Reading Arrow data from Python objects.
 //!
-//! Through the capsules of the C data interface. [`interface`](crate::interface) checks what they hold.
+//! Uses the capsules of the C data interface. [`interface`](crate::interface) checks their content.
 #![expect(unsafe_code, reason = "the C data interface is made of pointers")]
 
 use std::ffi::CStr;
@@ -27,13 +27,13 @@ enum Source {
     Stream(FFI_ArrowArrayStream),
 }
 
-/// Whether an object speaks the Arrow C interface.
+/// Whether an object supports the Arrow C interface.
 pub fn is_arrow(object: &Bound<'_, PyAny>) -> bool {
     ["__arrow_c_stream__", "__arrow_c_array__"].iter().any(|name| object.hasattr(*name).unwrap_or(false))
 }
 
 impl Batches {
-    /// Begins to read an object that speaks the interface.
+    /// Starts reading an object that supports the interface.
     pub fn open(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
         let py = object.py();
         let refuse = |message: String| error::event(py, &message);
@@ -41,10 +41,11 @@ impl Batches {
             let capsules = object.call_method0("__arrow_c_array__")?;
             let (schema, array) = capsules.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
             let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
-            // SAFETY: a capsule of this name holds such a struct, and lives as long as `schema`.
+            // SAFETY: a capsule with this name contains such a struct, and lives as long as
+            // `schema`.
             let schema = read_schema(unsafe { schema.as_ref() }).map_err(refuse)?;
             let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>();
-            // SAFETY: as above; what is taken out of the capsule is marked as released in it.
+            // SAFETY: as above; taking the array marks it as released in the capsule.
             let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
             return Ok(Batches { schema, source: Source::One(Some(array)) });
         }
@@ -54,8 +55,9 @@ impl Batches {
         let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
         let mut schema = FFI_ArrowSchema::empty();
         let get_schema = stream.get_schema.filter(|_| stream.release.is_some());
-        let get_schema = get_schema.ok_or_else(|| refuse("the Arrow stream was read before".to_owned()))?;
-        // SAFETY: the stream is live, and the schema is one to be filled.
+        let get_schema =
+            get_schema.ok_or_else(|| refuse("the Arrow stream has already been read".to_owned()))?;
+        // SAFETY: the stream is live, and the schema is empty and to be filled.
         let code = py.detach(|| Code(unsafe { get_schema(&raw mut stream, &raw mut schema) }));
         if code.0 != 0 {
             return Err(refuse(last_error(&mut stream, code)));
@@ -79,8 +81,8 @@ impl Batches {
                 },
                 Source::Stream(stream) => {
                     let mut array = FFI_ArrowArray::empty();
-                    let get_next = stream.get_next.ok_or("the Arrow stream gives no batches")?;
-                    // SAFETY: the stream is live, and the array is one to be filled.
+                    let get_next = stream.get_next.ok_or("the Arrow stream has no `get_next`")?;
+                    // SAFETY: the stream is live, and the array is empty and to be filled.
                     let code = Code(unsafe { get_next(&raw mut *stream, &raw mut array) });
                     if code.0 != 0 {
                         return Err(last_error(stream, code));
@@ -97,16 +99,16 @@ impl Batches {
     }
 }
 
-/// What a function of a stream returned: 0, or an error number.
+/// The return code of a stream's function: 0, or an error number.
 #[derive(Clone, Copy)]
 struct Code(std::ffi::c_int);
 
-/// What a stream says about its last error.
+/// The message of a stream's last error.
 fn last_error(stream: &mut FFI_ArrowArrayStream, code: Code) -> String {
     let text = stream.get_last_error.map(|get_last_error| {
         // SAFETY: the stream is live, and its last call failed.
         let text = unsafe { get_last_error(&raw mut *stream) };
-        // SAFETY: what is not null is a text that lives until the next call.
+        // SAFETY: a non-null pointer is a text that lives until the next call.
         (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
     });
     let text = text.flatten().unwrap_or_else(|| std::io::Error::from_raw_os_error(code.0).to_string());

@@ -1,9 +1,10 @@
 //! Which Arrow data is accepted over the C data interface?
 //!
-//! Arrays that hold as many rows as they say, with buffers of the size that follows from it, and
-//! nested no deeper than code can follow. What the buffers hold is not looked at here: the engine
-//! checks it where it reads (`tamis::event::checked`). Nobody can check what the interface does not
-//! say: that pointers are valid, and that the bytes of strings reach to the last offset.
+//! Accepts arrays that contain as many rows as they declare, with buffers of matching sizes, and
+//! nested no deeper than code can recurse. The content of the buffers is not checked here: the
+//! engine checks it when it reads (`tamis::event::checked`). Two things cannot be checked, because
+//! the interface does not expose them: that pointers are valid, and that the bytes of strings
+//! extend to the last offset.
 #![expect(unsafe_code, reason = "the C data interface is made of pointers")]
 
 use std::sync::Arc;
@@ -13,15 +14,15 @@ use arrow_array::{RecordBatch, RecordBatchOptions, StructArray};
 use arrow_data::{ArrayData, ArrayDataBuilder, layout};
 use arrow_schema::{DataType, Schema, SchemaRef, UnionMode};
 
-/// How deep types may be nested.
+/// The maximum nesting depth of types.
 const DEPTH: usize = 256;
 
-/// Rows beyond which a length is damage: their bits must be countable.
+/// A larger length is damage: the number of bits must not overflow.
 const ROWS: usize = 1 << 56;
 
-/// The columns of a table.
+/// Reads the columns of a table.
 pub fn read_schema(schema: &FFI_ArrowSchema) -> Result<SchemaRef, String> {
-    // The conversion follows the nesting on the stack; this does not.
+    // The conversion recurses over the nesting, so check the depth first, without recursion.
     let mut waiting = vec![(schema, 1)];
     while let Some((schema, depth)) = waiting.pop() {
         if depth > DEPTH {
@@ -30,7 +31,7 @@ pub fn read_schema(schema: &FFI_ArrowSchema) -> Result<SchemaRef, String> {
         waiting.extend(schema.children().chain(schema.dictionary()).map(|child| (child, depth + 1)));
     }
     match DataType::try_from(schema) {
-        // A column may hold nulls that its schema denies.
+        // A column may contain nulls even if its schema denies it.
         Ok(DataType::Struct(fields)) => {
             let fields = fields.iter().map(|field| field.as_ref().clone().with_nullable(true));
             Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
@@ -43,12 +44,12 @@ pub fn read_schema(schema: &FFI_ArrowSchema) -> Result<SchemaRef, String> {
     }
 }
 
-/// A batch of rows of a table with these columns.
+/// Reads a batch of rows of a table with these columns.
 pub fn read_batch(array: FFI_ArrowArray, schema: &SchemaRef) -> Result<RecordBatch, String> {
     let kind = DataType::Struct(schema.fields().clone());
     check_shape(&array, &kind)?;
-    // SAFETY: the array has the children and buffers that its type asks for; that pointers are valid is
-    // what the interface promises.
+    // SAFETY: the array has the children and buffers that its type requires; the interface
+    // guarantees valid pointers.
     let data = unsafe { from_ffi_and_data_type(array, kind) };
     let data = data.map_err(|failure| format!("the Arrow data cannot be read: {failure}"))?;
     check_sizes(&data)?;
@@ -67,8 +68,8 @@ pub fn read_batch(array: FFI_ArrowArray, schema: &SchemaRef) -> Result<RecordBat
         .map_err(|failure| failure.to_string())
 }
 
-/// Rows of an array. Structs, lists of a fixed size and sparse unions in it begin at their children's first row
-/// and end with their last: `arrow` cuts the children of a struct twice where it is cut inside of another.
+/// Some rows of an array, in which structs, fixed-size lists and sparse unions start at the first
+/// row of their children and end at the last: `arrow` slices the children of a nested struct twice.
 fn without_offsets(data: &ArrayData, first: usize, rows: usize) -> ArrayData {
     let start = data.offset() + first;
     let whole = |child: &ArrayData| without_offsets(child, 0, child.len());
@@ -85,21 +86,21 @@ fn without_offsets(data: &ArrayData, first: usize, rows: usize) -> ArrayData {
     };
     let builder = if cut {
         let nulls = data.nulls().map(|nulls| nulls.slice(first, rows));
-        // Unions have the types of their rows, a byte each.
+        // Unions have one byte per row for its type.
         let types = data.buffers().iter().map(|types| types.slice_with_length(start, rows)).collect();
         ArrayDataBuilder::new(data.data_type().clone()).len(rows).nulls(nulls).buffers(types)
     } else {
         data.slice(first, rows).into_builder()
     };
-    // SAFETY: the rows are those of an array that was as sound.
+    // SAFETY: the rows are a part of a valid array.
     unsafe { builder.child_data(children).build_unchecked() }
 }
 
-/// Sees to it that an array and those below it have the children and the buffers of their type.
+/// Checks that an array and its descendants have the children and buffers of their types.
 fn check_shape(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("the Arrow data is damaged: an array of {kind} has {what}"));
     if array.len().checked_add(array.offset()).is_none_or(|rows| rows > ROWS) {
-        return wrong("a length or an offset that cannot be");
+        return wrong("an impossible length or offset");
     }
     let children: Vec<&DataType> = match kind {
         DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
@@ -117,13 +118,13 @@ fn check_shape(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), String> {
         return wrong("too many or too few children");
     }
     let layout = layout(kind);
-    // Behind their buffers, views have the sizes of them.
+    // Views have one more buffer, with the sizes of the others.
     let needed =
         layout.buffers.len() + usize::from(layout.can_contain_null_mask) + usize::from(layout.variadic);
     if !layout.buffers.is_empty() && array.num_buffers() < needed {
         return wrong("too few buffers");
     }
-    // From these the import takes the size of buffers; without a row it takes none.
+    // The import reads buffer sizes from these values, except if there are no rows.
     let rows = array.len() + array.offset();
     let sizes = match kind {
         DataType::Utf8 | DataType::Binary if !array.is_empty() => read_size::<i32>(array, 1, rows),
@@ -145,18 +146,18 @@ fn check_shape(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), String> {
     children.iter().enumerate().try_for_each(|(number, kind)| check_shape(array.child(number), kind))
 }
 
-/// Whether a buffer of sizes or offsets has one at a position.
+/// Whether a buffer of sizes or offsets has a valid one at a position.
 fn read_size<T: Copy + TryInto<usize>>(array: &FFI_ArrowArray, buffer: usize, position: usize) -> Option<()> {
     let sizes = array.buffer(buffer).cast::<T>();
     if sizes.is_null() || !sizes.is_aligned() {
         return None;
     }
-    // SAFETY: the interface promises as many sizes as there are buffers, and one offset more than rows.
+    // SAFETY: the interface guarantees one size per buffer, and one offset more than rows.
     let size = unsafe { sizes.add(position).read() };
     size.try_into().ok().map(|_: usize| ())
 }
 
-/// Sees to it that children have as many rows as those above them need.
+/// Checks that children have as many rows as their parents need.
 fn check_sizes(data: &ArrayData) -> Result<(), String> {
     let wrong =
         |what: &str| Err(format!("the Arrow data is damaged: an array of {} {what}", data.data_type()));
@@ -165,7 +166,9 @@ fn check_sizes(data: &ArrayData) -> Result<(), String> {
         DataType::Struct(_) | DataType::Union(_, UnionMode::Sparse) => rows,
         DataType::FixedSizeList(_, size) => {
             let Ok(size) = usize::try_from(*size) else { return wrong("has lists of a negative size") };
-            let Some(needed) = rows.checked_mul(size) else { return wrong("has lists beyond all memory") };
+            let Some(needed) = rows.checked_mul(size) else {
+                return wrong("has lists that exceed the address space");
+            };
             needed
         }
         DataType::Map(field, _) => match field.data_type() {
@@ -175,7 +178,7 @@ fn check_sizes(data: &ArrayData) -> Result<(), String> {
         _ => 0,
     };
     if data.child_data().iter().any(|child| child.len() < needed) {
-        return wrong("has a child with fewer rows than it");
+        return wrong("has a child with too few rows");
     }
     data.child_data().iter().try_for_each(check_sizes)
 }

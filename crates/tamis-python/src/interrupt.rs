@@ -1,4 +1,4 @@
-//! Work that Ctrl-C ends: it runs in a thread of its own, beside one that looks for signals.
+//! Work that Ctrl-C can stop. It runs in a separate thread, while this one checks for signals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,18 +8,21 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tamis::index::Work;
 
-/// So many subscriptions, filters, nodes and edges are added at once without looking for interrupts.
+/// The number of subscriptions, filters, nodes and edges that are added at once without checking
+/// for signals.
 pub const STOPPABLE: usize = 2_000;
 
-/// How often long work, and what waits, looks whether it was interrupted.
+/// How often long work and waiting calls check for interrupts.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Runs `work` without the interpreter's lock. After an interrupt, waits for it to see that it should stop.
+/// Runs `work` without the interpreter's lock. After an interrupt, waits until the work has
+/// stopped.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
     watched(py, |state| work(&state.stop), |_| Ok(()))
 }
 
-/// As [`interruptible`], with a look at how far the work is, now and then; where that fails, the work is stopped.
+/// Like [`interruptible`], but also calls `look` regularly to report progress. If that fails, the
+/// work is stopped.
 pub fn watched<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Work) -> T + Send,
@@ -38,8 +41,8 @@ pub fn watched<T: Send>(
     })
 }
 
-/// Runs `work` without the interpreter's lock. After an interrupt it is left alone, and ends when it sees
-/// that it should stop; it must not change anything after that.
+/// Runs `work` without the interpreter's lock. After an interrupt it is abandoned and ends when it
+/// notices the request to stop. It must not change anything after that.
 pub fn abandonable<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
@@ -54,7 +57,7 @@ pub fn abandonable<T: Send + 'static>(
     py.detach(|| worker.join()).map_err(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Waits until a thread has finished, or fails with the interrupt that came before, or where `look` does.
+/// Waits until a thread has finished. Fails if an interrupt comes first, or if `look` fails.
 fn wait(
     py: Python<'_>,
     is_finished: impl Fn() -> bool + Sync,

@@ -1,4 +1,4 @@
-//! Items that come one behind the other from Python: iterables, pairs, and mappings of pairs.
+//! Iterating over Python items: iterables, pairs, and mappings of pairs.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use pyo3::types::{PyBytes, PyIterator, PyList, PyMapping, PyString, PyTuple};
 
 use crate::error;
 
-/// Signals are looked at once in so many items, each of which may be long.
+/// Signals are checked once per this many items, each of which may be long.
 const PATIENCE: usize = 16;
 
-/// The items of an iterable that is no text.
+/// The items of an iterable that is not text.
 pub fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
     if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
         return Err(error::subscription(object.py(), &format!("{expected}, not text")));
@@ -25,14 +25,14 @@ pub fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Boun
 pub fn iterate_events<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyIterator>> {
     object.try_iter().map_err(|_| {
         let (py, found) = (object.py(), error::type_name(object));
-        // A query of Polars, which is not run by being asked for its rows.
+        // A lazy Polars query is not executed by iterating over it.
         let hint = if found == "LazyFrame" { "; call its collect()".to_owned() } else { read_file(object) };
         let expected = "an iterable of events, JSON lines, or Arrow data";
         error::event(py, &format!("{method} takes {expected}, not {found}{hint}"))
     })
 }
 
-/// Refuses a text that is the name of a file: no event begins like one.
+/// Rejects a text that looks like a file name; no event starts like one.
 pub fn refuse_file_name(object: &Bound<'_, PyAny>, method: &str) -> PyResult<()> {
     let Ok(text) = object.extract::<&str>() else { return Ok(()) };
     let is_name = text.len() < 4096
@@ -45,7 +45,7 @@ pub fn refuse_file_name(object: &Bound<'_, PyAny>, method: &str) -> PyResult<()>
     Err(error::event(object.py(), &message))
 }
 
-/// How events are read from the file that an object names; nothing if it is no path.
+/// How to read events from the file that an object names; empty if it is not a path.
 fn read_file(object: &Bound<'_, PyAny>) -> String {
     let Ok(path) = object.extract::<PathBuf>() else { return String::new() };
     let end = path.extension().unwrap_or_default().to_ascii_lowercase();
@@ -57,7 +57,7 @@ fn read_file(object: &Bound<'_, PyAny>) -> String {
     format!("; pass {what}: {read}(...)")
 }
 
-/// All items of an iterable, as many as come, whatever its `__len__` says.
+/// All items of an iterable; `__len__` is not trusted.
 pub fn all<'py, T: FromPyObjectOwned<'py>>(object: &Bound<'py, PyAny>) -> PyResult<Vec<T>> {
     object.try_iter()?.map(|item| item?.extract::<T>().map_err(Into::into)).collect()
 }
@@ -70,7 +70,7 @@ pub fn pairs<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<
     }
 }
 
-/// Items with their positions, until there is an interrupt.
+/// Items with their positions. Checks for interrupts.
 pub fn enumerate<'py>(
     items: Bound<'py, PyIterator>,
 ) -> impl Iterator<Item = PyResult<(usize, Bound<'py, PyAny>)>> {
@@ -89,7 +89,7 @@ pub fn parts<'py>(item: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
     tuple.or_else(|_| item.cast::<PyList>().map(|list| list.iter().collect())).ok()
 }
 
-/// The failure of an item that has an id.
+/// Adds the position and id of an item to its failure.
 pub fn at_id(py: Python<'_>, failure: PyErr, position: usize, id: &Bound<'_, PyAny>) -> PyErr {
     error::at_item(py, failure, position, &format!("id {}", error::shown(id)))
 }

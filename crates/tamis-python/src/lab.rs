@@ -1,4 +1,5 @@
-//! `tamis._tamis.Workload`: the laboratory's expressions and events as Arrow data; `measure` and what it knows.
+//! `tamis._tamis.Workload`: the lab's expressions and events as Arrow data; `measure` and
+//! `measurable`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -167,7 +168,7 @@ impl Workload {
 
 impl Workload {
     fn graph(&self) -> PyResult<&workload::Exchange> {
-        let refuse = || PyValueError::new_err(format!("{} is not a graph, but exchange is", self.0.name()));
+        let refuse = || PyValueError::new_err(format!("{} is not a graph; exchange is", self.0.name()));
         self.0.as_graph().ok_or_else(refuse)
     }
 

@@ -1,7 +1,8 @@
 //! The seam between Python and the engine: the module `tamis._tamis`.
 //!
-//! One file per class. Nothing here decides anything about expressions or events; it converts, calls
-//! the engine and converts back. `error` is the only place where engine errors become exceptions.
+//! One file per class. This crate makes no decisions about expressions or events: it converts,
+//! calls the engine and converts back. `error` is the only place where engine errors become
+//! exceptions.
 
 mod arrow;
 mod batch;
@@ -43,7 +44,7 @@ mod xml;
 #[pyo3::pymodule]
 mod _tamis {
     #[pymodule_export]
-    #[allow(non_upper_case_globals)] // as Python calls it
+    #[allow(non_upper_case_globals)] // the name in Python
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use crate::builder::Builder;

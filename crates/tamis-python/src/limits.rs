@@ -1,4 +1,4 @@
-//! `tamis.Limits`: the bounds on expressions and events.
+//! `tamis.Limits`: limits on expressions and events.
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Many subscriptions at once: what of them cannot be used, how far the work is, and when to stop it.
+//! Adding many subscriptions at once: errors, progress and cancellation.
 
 use std::sync::atomic::Ordering;
 
@@ -17,24 +17,24 @@ use crate::interrupt::{STOPPABLE, watched};
 use crate::items;
 use crate::subscription::{read_id, read_written};
 
-/// Subscriptions that are to be added, with the positions they were given at.
+/// Subscriptions to be added, with their positions in the input.
 enum Taken {
     Written(Vec<tamis::index::WrittenSubscription>),
     Read(Vec<tamis::index::Subscription>),
 }
 
-/// The items of one call on their way into an index.
+/// The state of one call that adds subscriptions.
 pub struct Loading<'py> {
     on_error: OnError,
     progress: Option<Bound<'py, PyAny>>,
     positions: Vec<usize>,
     taken: Taken,
-    /// The position, the id and the failure of what cannot be used.
+    /// The position, id and failure of refused items.
     refused: Vec<(usize, Py<PyAny>, PyErr)>,
 }
 
 impl<'py> Loading<'py> {
-    /// `progress` is a callable; or whether to draw a bar.
+    /// `progress` is a callable, or a boolean that says whether to draw a bar.
     pub fn new(on_error: OnError, progress: Option<Bound<'py, PyAny>>) -> PyResult<Loading<'py>> {
         let (positions, taken) = (Vec::new(), Taken::Written(Vec::new()));
         let progress = match progress {
@@ -48,7 +48,8 @@ impl<'py> Loading<'py> {
         Ok(Loading { on_error, progress, positions, taken, refused: Vec::new() })
     }
 
-    /// Takes note of an item that cannot be used, and fails where all shall, or where the failure is not about it.
+    /// Records an item that cannot be added. Returns the failure if `on_error` is "raise", or if it
+    /// is not about the item.
     fn refuse(&mut self, py: Python<'py>, position: usize, id: Py<PyAny>, failure: PyErr) -> PyResult<()> {
         let class = py.import("tamis.errors")?.getattr("TamisError")?;
         if self.on_error == OnError::Raise || !failure.matches(py, class)? {
@@ -78,7 +79,7 @@ impl Index {
         let items = items::pairs(items, "add_many takes an iterable of (id, expression) pairs")?;
         for item in items::enumerate(items) {
             let (position, item) = item?;
-            // While all are texts, the engine reads them, on all processors.
+            // As long as all expressions are texts, the engine parses them on all processors.
             let written = match &loading.taken {
                 Taken::Written(_) => read_written(self, &item),
                 Taken::Read(_) => Ok(None),
@@ -114,8 +115,9 @@ impl Index {
         let py = table.py();
         if !is_arrow(table) {
             let found = error::type_name(table);
-            let message =
-                format!("a table speaks the Arrow C interface (Arrow, pandas, Polars, DuckDB), not {found}");
+            let message = format!(
+                "a table must support the Arrow C interface (Arrow, pandas, Polars, DuckDB), unlike {found}"
+            );
             return Err(PyTypeError::new_err(message));
         }
         let mut batches = Batches::open(table)?;
@@ -126,7 +128,7 @@ impl Index {
                 let some = batch.slice(start, STOPPABLE.min(batch.num_rows() - start));
                 self.take_rows(py, &some, first + start, &mut loading)?;
             }
-            // What is wrong with the columns is said of no rows as well.
+            // Check the columns even if there are no rows.
             if batch.num_rows() == 0 {
                 self.take_rows(py, &batch, first, &mut loading)?;
             }
@@ -135,7 +137,7 @@ impl Index {
         self.finish(py, loading)
     }
 
-    /// Takes the rows of a table, of which the first has this position.
+    /// Takes the rows of a table; `first` is the position of the first one.
     fn take_rows<'py>(
         &self,
         py: Python<'py>,
@@ -161,7 +163,7 @@ impl Index {
         Ok(())
     }
 
-    /// Takes note of an item that cannot be used. Where all shall fail, the first of them that cannot is named.
+    /// Records an item that cannot be added. With "raise", fails with the first such item.
     fn refuse<'py>(
         &self,
         py: Python<'py>,
@@ -176,7 +178,7 @@ impl Index {
         loading.refuse(py, position, id, failure)
     }
 
-    /// Reads the expressions of all texts that were taken so far.
+    /// Parses the expressions of all texts taken so far.
     fn read_all<'py>(&self, py: Python<'py>, loading: &mut Loading<'py>) -> PyResult<()> {
         let Taken::Written(written) = &mut loading.taken else { return Ok(()) };
         let written = std::mem::take(written);
@@ -208,7 +210,7 @@ impl Index {
         let tick = |work: &Work| match &progress {
             None => Ok(()),
             Some(progress) => {
-                // Some are read twice.
+                // Some are read twice, so cap the count.
                 let done = work.done.load(Ordering::Relaxed).min(total);
                 if done <= last {
                     return Ok(());
@@ -245,7 +247,7 @@ impl Index {
         }
     }
 
-    /// Leaves out what the engine would refuse.
+    /// Removes the items that the engine would refuse.
     fn leave_out_refused<'py>(&self, py: Python<'py>, loading: &mut Loading<'py>) -> PyResult<()> {
         let taken = &loading.taken;
         let find = |work: &Work| match taken {
@@ -281,7 +283,7 @@ impl Index {
         Ok(())
     }
 
-    /// An error of the engine, whose positions are those of what was taken.
+    /// Converts an error of the engine, with its position mapped to that of the input.
     fn at_position(&self, py: Python<'_>, cause: &tamis::Error, positions: &[usize]) -> PyErr {
         match cause {
             tamis::Error::Item { position, name, cause } => {
@@ -304,7 +306,7 @@ impl Index {
                     known.push(id);
                     given.push(item);
                 }
-                // What is no id has no subscription.
+                // An object that is not an id belongs to no subscription.
                 None if strict => return Err(error::unknown_id(py, &item)),
                 None => {}
             }

@@ -1,4 +1,4 @@
-//! The manifests of saved folders, for those who read and write them besides `save` and `open`.
+//! The manifests of saved folders, for code other than `save` and `open`.
 
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ fn read_kind(kind: &str) -> PyResult<ManifestKind> {
     })
 }
 
-/// A JSON value as a Python object. The reader bounds how deep it nests.
+/// Converts a JSON value to a Python object. The reader bounds the nesting depth.
 fn convert<'py>(py: Python<'py>, value: &JsonValue<'_>) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         JsonValue::Null => py.None().into_bound(py),

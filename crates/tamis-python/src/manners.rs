@@ -1,19 +1,19 @@
-//! What notebooks and `pickle` ask of an object; Python answers (`tamis.display`, `tamis.pickling`).
+//! Hooks for notebooks and `pickle`; Python implements them (`tamis.display`, `tamis.pickling`).
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// What a notebook shows of an object.
+/// The notebook representation of an object.
 pub fn show<'py>(object: &Bound<'py, PyAny>, function: &str) -> PyResult<Bound<'py, PyAny>> {
     object.py().import("tamis.display")?.call_method1(function, (object,))
 }
 
-/// How an object is pickled and copied.
+/// How to pickle and copy an object.
 pub fn reduce<'py>(object: &Bound<'py, PyAny>, function: &str) -> PyResult<Bound<'py, PyAny>> {
     object.py().import("tamis.pickling")?.call_method1(function, (object,))
 }
 
-/// Why an object is not pickled, and what to do instead.
+/// The error for an object that cannot be pickled, with an alternative.
 pub fn refuse_pickling<T>(message: &'static str) -> PyResult<T> {
     Err(PyTypeError::new_err(message))
 }

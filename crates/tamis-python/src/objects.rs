@@ -1,4 +1,4 @@
-//! Values of Python's own and NumPy's classes: times, decimals, addresses, scalars.
+//! Reading values of standard library and NumPy classes: times, decimals, addresses, scalars.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -9,14 +9,14 @@ use crate::value::Refusal;
 
 type Class = PyOnceLock<Py<PyType>>;
 
-/// What an object stands for.
+/// The value of an object.
 pub enum Object {
-    /// Nothing: NaN, or a time that is none.
+    /// A null: NaN, or a not-a-time value.
     Null,
     Value(Value),
     /// A number that is a binary float.
     Float(Value),
-    /// It is of a class that stands for no value.
+    /// Its class does not represent a value.
     Unknown,
 }
 
@@ -30,7 +30,7 @@ impl From<PyErr> for Refusal {
     }
 }
 
-/// Reads an object that is no string, boolean, float or integer of Python's own.
+/// Reads an object that is not a built-in string, boolean, float or integer.
 pub fn read(object: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
     let py = object.py();
     if let Ok(time) = object.cast::<PyDateTime>() {
@@ -82,7 +82,7 @@ pub fn read(object: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
     }
 }
 
-/// The number of an integer beyond 64 bits.
+/// Reads an integer beyond 64 bits.
 pub fn read_large_integer(object: &Bound<'_, PyAny>) -> Result<Value, Refusal> {
     let number = object.extract::<i128>().ok().and_then(|number| ValueRef::decimal(number, 0));
     match number {
@@ -92,7 +92,7 @@ pub fn read_large_integer(object: &Bound<'_, PyAny>) -> Result<Value, Refusal> {
 }
 
 fn read_datetime(time: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
-    // What pandas has for a time that is none calls itself a datetime.
+    // pandas' not-a-time value is an instance of datetime.
     if time.get_type().name()? == "NaTType" {
         return Ok(Object::Null);
     }
@@ -100,7 +100,7 @@ fn read_datetime(time: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
     let date = Date::new(number("year")? as i32, number("month")?, number("day")?);
     let Some(date) = date else { return Ok(Object::Unknown) };
     let second = number("hour")? * 3600 + number("minute")? * 60 + number("second")?;
-    // That of pandas counts nanoseconds, too.
+    // pandas' timestamps also have nanoseconds.
     let nanosecond = match time.getattr_opt("nanosecond")? {
         Some(nanosecond) => nanosecond.extract::<u32>()?,
         None => 0,
@@ -206,7 +206,7 @@ fn read_numpy_time(object: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
     Ok(Object::Value(if is_day { Value::Date(local.date()) } else { Value::Local(local) }))
 }
 
-/// Whether an object is an array of NumPy, which is a list here.
+/// Whether an object is a NumPy array, which counts as a list.
 pub fn is_array(object: &Bound<'_, PyAny>) -> bool {
     let class = object.get_type();
     class.name().is_ok_and(|name| name == "ndarray") && class.module().is_ok_and(|module| module == "numpy")

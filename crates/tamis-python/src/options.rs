@@ -14,7 +14,7 @@ use crate::error;
 use crate::items;
 use crate::value;
 
-/// The moment that `now()` is for all of one call: a time, or the clock's where none is given.
+/// The value of `now()` for one call: the given time, or the current one.
 pub(crate) fn read_now(now: Option<&Bound<'_, PyAny>>, attributes: &Attributes) -> PyResult<Timestamp> {
     let Some(now) = now.filter(|now| !now.is_none()) else { return Ok(tamis::event::clock()) };
     let moment = value::read(now).ok().and_then(|value| attributes.time_zone().moment_of(value.as_ref()));
@@ -28,16 +28,16 @@ pub(crate) fn read_now(now: Option<&Bound<'_, PyAny>>, attributes: &Attributes) 
     moment.ok_or_else(refused)
 }
 
-/// The names of columns of metadata.
+/// Reads the names of metadata columns.
 pub(crate) fn read_columns(columns: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Arc<str>>> {
     let Some(columns) = columns.filter(|columns| !columns.is_none()) else { return Ok(Vec::new()) };
-    let names = items::iterate(columns, "metadata_columns is an iterable of names")?;
+    let names = items::iterate(columns, "metadata_columns must be an iterable of names")?;
     names.map(|name| Ok(name?.extract::<String>()?.into())).collect()
 }
 
-/// How many are wanted.
+/// Reads the requested number of results.
 pub(crate) fn read_count(n: i64) -> PyResult<usize> {
-    usize::try_from(n).map_err(|_| PyValueError::new_err(format!("n is at least 0, not {n}")))
+    usize::try_from(n).map_err(|_| PyValueError::new_err(format!("n must be at least 0, not {n}")))
 }
 
 pub(crate) fn read_zone(name: &str) -> PyResult<TimeZone> {
@@ -49,7 +49,7 @@ pub(crate) fn read_missing(missing: &str) -> PyResult<Missing> {
         "unknown" => Ok(Missing::Unknown),
         "false" => Ok(Missing::False),
         other => {
-            let message = format!("missing is \"unknown\" or \"false\", not {other:?}");
+            let message = format!("missing must be \"unknown\" or \"false\", not {other:?}");
             Err(PyValueError::new_err(message))
         }
     }
@@ -68,7 +68,7 @@ pub(crate) fn read_evaluation(evaluation: &str) -> PyResult<Evaluation> {
         "events" => Ok(Evaluation::Events),
         "blocks" => Ok(Evaluation::Blocks),
         other => {
-            let message = format!("evaluation is \"auto\", \"events\" or \"blocks\", not {other:?}");
+            let message = format!("evaluation must be \"auto\", \"events\" or \"blocks\", not {other:?}");
             Err(PyValueError::new_err(message))
         }
     }

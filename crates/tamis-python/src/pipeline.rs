@@ -1,5 +1,5 @@
-//! Chunks of events that other threads match while this one, which has the interpreter's lock, decodes the next and
-//! writes the lists of the last.
+//! Matching chunks of events in other threads, while this one, which holds the interpreter's lock,
+//! decodes the next chunk and writes the results of the last.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,24 +15,24 @@ use crate::batch::{Asked, Row};
 use crate::interrupt::PATIENCE;
 use crate::working::next_event;
 
-/// More threads than this find nothing to do: one alone decodes and writes.
+/// The maximum number of threads. More would be idle, because a single thread decodes and writes.
 const MOST_THREADS: usize = 8;
 
 /// Events that are matched together.
 pub struct Chunk<'t> {
     /// The number of its first event in the batch.
     pub first: usize,
-    /// How many events it was made of, those included that cannot be read.
+    /// The number of its events, including those that cannot be read.
     pub count: usize,
-    /// JSON that is yet to be decoded, with the numbers of its lines.
+    /// JSON to be decoded, with line numbers.
     pub lines: Vec<(&'t [u8], usize)>,
     pub events: Vec<Event>,
-    /// Those that were decoded, the first ones of `events`.
+    /// The decoded rows, which use the first elements of `events`.
     pub rows: Vec<Row>,
-    /// The positions of lines that cannot be read, their numbers, and why.
+    /// Lines that cannot be read: position, line number and error.
     pub failures: Vec<(usize, usize, tamis::Error)>,
     pub scratch: MatchScratch,
-    /// How many of `rows` were matched.
+    /// The number of `rows` that were matched.
     pub matched: tamis::Result<usize>,
 }
 
@@ -57,27 +57,27 @@ impl Chunk<'_> {
     }
 }
 
-/// What the threads need to know of a batch.
+/// The settings of a batch that the threads need.
 #[derive(Clone, Copy)]
 struct Matching<'a> {
     snapshot: &'a tamis::index::Snapshot,
     selection: Option<&'a tamis::index::Selection>,
     on_error: OnError,
     now: tamis::value::Timestamp,
-    /// When the batch fails.
+    /// The time at which the batch fails.
     deadline: Option<tamis::Deadline>,
     limits: &'a Limits,
 }
 
-/// Chunks on their way.
+/// The chunks in progress.
 pub struct Pipeline<'s, 't> {
     asked: Matching<'s>,
     stop: &'s AtomicBool,
     threads: usize,
     queue: Sender<(Chunk<'t>, SyncSender<Chunk<'t>>)>,
-    /// Those that were handed out, in order.
+    /// The results of submitted chunks, in order.
     pending: VecDeque<Receiver<Chunk<'t>>>,
-    /// Kept for their memory.
+    /// Kept to reuse their memory.
     spare: Vec<Chunk<'t>>,
 }
 
@@ -101,26 +101,26 @@ impl<'t> Pipeline<'_, 't> {
         chunk
     }
 
-    /// Hands out a chunk to be matched.
+    /// Submits a chunk to be matched.
     pub fn push(&mut self, py: Python<'_>, mut chunk: Chunk<'t>) {
         let (done, pending) = sync_channel(1);
         self.pending.push_back(pending);
         if self.threads == 0 {
             py.detach(|| chunk.work(&self.asked, self.stop));
-            // There is room for it.
+            // The channel has room for it.
             let _ = done.send(chunk);
         } else {
-            // The threads wait for it until the pipeline is dropped.
+            // The threads receive until the pipeline is dropped.
             let _ = self.queue.send((chunk, done));
         }
     }
 
-    /// Whether there is enough to do for all threads.
+    /// Whether all threads have enough to do.
     pub fn is_full(&self) -> bool {
         self.pending.len() > self.threads
     }
 
-    /// The chunk that was handed out first, once it is matched; `None` where there is none.
+    /// The oldest submitted chunk, once it is matched; `None` if there is none.
     pub fn pop(&mut self, py: Python<'_>) -> PyResult<Option<Chunk<'t>>> {
         let Some(mut pending) = self.pending.pop_front() else { return Ok(None) };
         loop {
@@ -132,25 +132,25 @@ impl<'t> Pipeline<'_, 't> {
             match received {
                 Ok(chunk) => return Ok(Some(chunk)),
                 Err(RecvTimeoutError::Timeout) => pending = back,
-                // A thread panicked, which ends the scope of all of them.
+                // A thread panicked, which ends the scope of all threads.
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
             }
         }
     }
 
-    /// Takes back a chunk whose lists were written.
+    /// Returns a chunk whose results were written, for reuse.
     pub fn recycle(&mut self, chunk: Chunk<'t>) {
         self.spare.push(chunk);
     }
 }
 
-/// How many threads there can be besides this one, if that is worth while.
+/// The number of additional threads to use, if any.
 pub fn threads() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if cores > 1 { cores.min(MOST_THREADS) } else { 0 }
 }
 
-/// Runs `feed` with a pipeline. The threads are gone afterwards.
+/// Runs `feed` with a pipeline. The threads have ended afterwards.
 pub fn run<'t, T>(
     asked: &Asked<'_>,
     limits: &Limits,
@@ -166,12 +166,12 @@ pub fn run<'t, T>(
             let next = chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok((mut chunk, done)) = next else { return };
             chunk.work(&asked, &stop);
-            // Nobody waits for it after a failure.
+            // After a failure there is no receiver.
             let _ = done.send(chunk);
         }
     };
     std::thread::scope(|scope| {
-        // Where a thread cannot be started, the others do its work, or this one.
+        // If a thread cannot be started, the others or this one do its work.
         let started = (0..threads()).map(|_| std::thread::Builder::new().spawn_scoped(scope, work));
         let threads = started.filter(Result::is_ok).count();
         let (pending, spare) = (VecDeque::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! One event, and what a call asks of an index about it.
+//! One event, and the arguments of a call about it.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::index::Index;
 use crate::working::with_working;
 use crate::xml::{Failure, Source};
 
-/// What `match`, `top` and `first` take besides the event.
+/// The arguments of `match`, `top` and `first`.
 pub(crate) struct Question<'a, 'py> {
     pub event: EventArgument<'a, 'py>,
     pub condition: Option<&'a Bound<'py, PyAny>>,
@@ -20,7 +20,7 @@ pub(crate) struct Question<'a, 'py> {
 }
 
 impl Index {
-    /// Decodes the event, then answers without the interpreter's lock.
+    /// Decodes the event, then runs the query without the interpreter's lock.
     pub(crate) fn ask<T: Send>(
         &self,
         py: Python<'_>,
@@ -42,7 +42,7 @@ impl Index {
         })
     }
 
-    /// What `where` selects of a snapshot.
+    /// The subscriptions of a snapshot that `where` selects.
     pub(crate) fn select(
         &self,
         py: Python<'_>,
@@ -70,7 +70,7 @@ impl Index {
         Ok(Some(selection))
     }
 
-    /// The document that a Python object is, if it is one.
+    /// The document in a Python object, if there is one.
     pub(crate) fn document(&self, document: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Source>> {
         let given = document.filter(|document| !document.is_none());
         given.map(|document| Source::read(document, &self.index.limits().xml)).transpose()

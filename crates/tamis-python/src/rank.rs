@@ -1,4 +1,4 @@
-//! Rankings: weights as Python gives them, and matches with their scores.
+//! Rankings: reading weights, and writing matches with scores.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -13,7 +13,7 @@ use crate::error::{self, shorten, type_name};
 use crate::id;
 use crate::value::{self, Refusal};
 
-/// Weights beside an expression: attributes with a weight, or with the weights of values.
+/// Reads the weights of a subscription: attributes with a weight, or with weights of values.
 pub fn read_weights(object: &Bound<'_, PyAny>) -> PyResult<Vec<Weight>> {
     let mut weights = Vec::new();
     each(object, |attribute, value, weight| {
@@ -23,7 +23,7 @@ pub fn read_weights(object: &Bound<'_, PyAny>) -> PyResult<Vec<Weight>> {
     Ok(weights)
 }
 
-/// The weights that come with an event.
+/// Reads the weights of an event.
 pub fn read_event_weights(
     object: Option<&Bound<'_, PyAny>>,
     attributes: &Attributes,
@@ -46,14 +46,14 @@ fn each(
     let wrong = |message: String| error::expression(py, &message);
     let Ok(attributes) = object.cast::<PyMapping>() else {
         let found = type_name(object);
-        return Err(wrong(format!("weights are a mapping of attributes, not {found}")));
+        return Err(wrong(format!("weights must be a mapping of attributes, not {found}")));
     };
     for item in attributes.items()?.iter() {
         let (name, given) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
         let Ok(name) = name.cast::<PyString>() else {
             let found = type_name(&name);
             return Err(wrong(format!(
-                "weights are a mapping of attributes, whose names are strings, not {found}"
+                "weights must be a mapping of attributes, whose names are strings, not {found}"
             )));
         };
         let name = name.to_str().map_err(|_| {
@@ -67,7 +67,7 @@ fn each(
             let found = type_name(&given);
             let name = shorten(name);
             return Err(wrong(format!(
-                "the weight of `{name}` is a number, or a mapping of values, not {found}"
+                "the weight of `{name}` must be a number, or a mapping of values, not {found}"
             )));
         };
         for item in values.items()?.iter() {
@@ -95,7 +95,7 @@ pub fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     if object.is_instance_of::<PyFloat>() || object.is_instance_of::<PyInt>() {
         return object.extract::<f64>().map(Some);
     }
-    // What is a number without being Python's own, such as NumPy's.
+    // Numbers of other libraries, such as NumPy.
     let known = object.get_type().hasattr("__float__")? && !object.is_instance_of::<PyString>();
     if known { object.extract::<f64>().map(Some) } else { Ok(None) }
 }

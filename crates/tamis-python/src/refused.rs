@@ -1,4 +1,4 @@
-//! Events of a batch that cannot be read: an exception, a count, or a list of `tamis.Refused`.
+//! Events of a batch that cannot be read: raised, counted, or returned as `tamis.Refused`.
 
 use pyo3::exceptions::{PyOSError, PyTypeError, PyUnicodeError, PyValueError};
 use pyo3::prelude::*;
@@ -7,26 +7,26 @@ use tamis::event::OnError;
 
 use crate::error;
 
-/// What could not be read of an event.
+/// The part of an event that could not be read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Event,
     Document,
 }
 
-/// What `on_error` says.
+/// Reads the argument `on_error`.
 pub fn read_on_error(name: &str) -> PyResult<OnError> {
     let known = OnError::NAMES.iter().find(|(known, _)| *known == name);
     known.map(|(_, on_error)| *on_error).ok_or_else(|| {
-        PyValueError::new_err(format!("on_error is \"raise\", \"skip\" or \"collect\", not {name:?}"))
+        PyValueError::new_err(format!("on_error must be \"raise\", \"skip\" or \"collect\", not {name:?}"))
     })
 }
 
-/// The events that a batch passed over.
+/// The events that a batch skipped.
 pub struct Refusals<'py> {
     on_error: OnError,
     count: usize,
-    /// With `OnError::Collect`, what is wrong with each, by its row.
+    /// With `OnError::Collect`, the refused events, by row.
     refused: Vec<(usize, Bound<'py, PyAny>)>,
 }
 
@@ -35,8 +35,8 @@ impl<'py> Refusals<'py> {
         Refusals { on_error, count: 0, refused: Vec::new() }
     }
 
-    /// Takes note of an event that could not be read, and fails where the batch shall, or where the
-    /// failure is not about the event.
+    /// Records an event that could not be read. Returns the failure if `on_error` is "raise", or if
+    /// it is not about the event.
     pub fn note(
         &mut self,
         py: Python<'py>,
@@ -63,7 +63,7 @@ impl<'py> Refusals<'py> {
         Ok(())
     }
 
-    /// Takes note of events of Arrow data, which the engine passed over.
+    /// Records the events of Arrow data that the engine skipped.
     pub fn take(&mut self, py: Python<'py>, refused: &tamis::event::RefusedEvents) -> PyResult<()> {
         for (row, error) in &refused.errors {
             self.note(py, *row as usize, None, Part::Event, error::raise(py, error))?;
@@ -80,7 +80,7 @@ impl<'py> Refusals<'py> {
             OnError::Raise => Ok(matches),
             OnError::Skip => batches.getattr("Skipped")?.call1((matches, self.count)),
             OnError::Collect => {
-                // Documents are read after the events of a chunk.
+                // Documents are read after the events of a chunk, so sort by row.
                 self.refused.sort_by_key(|(row, _)| *row);
                 let refused = PyList::new(py, self.refused.into_iter().map(|(_, refused)| refused))?;
                 batches.getattr("Collected")?.call1((matches, refused))
@@ -89,9 +89,10 @@ impl<'py> Refusals<'py> {
     }
 }
 
-/// Whether a failure says that an event cannot be used; others come from code that it runs.
+/// Whether a failure means that an event is invalid; other failures come from Python code that it
+/// runs.
 pub fn is_about_event(py: Python<'_>, part: Part, failure: &PyErr) -> bool {
-    // It is the batch whose time is over, not an event that cannot be read.
+    // A timeout is about the batch, not about an event.
     let timeout = py.import("tamis.errors").and_then(|module| module.getattr("MatchTimeoutError"));
     if timeout.is_ok_and(|class| failure.matches(py, class).unwrap_or(false)) {
         return false;

@@ -1,4 +1,4 @@
-//! `tamis.Subscription`, and what Python gives to make one.
+//! `tamis.Subscription`, and reading the arguments that make one.
 
 use std::sync::Arc;
 
@@ -37,8 +37,7 @@ impl Index {
             Some([id, expression]) => (id, expression, None),
             Some([id, expression, metadata]) => (id, expression, Some(metadata)),
             _ => {
-                let message =
-                    "an item is (id, expression), (id, expression, metadata), or a dict of arguments of add";
+                let message = "an item must be (id, expression), (id, expression, metadata), or a dict of arguments of add";
                 return Err(error::at_item(py, error::subscription(py, message), position, "item"));
             }
         };
@@ -54,7 +53,7 @@ impl Index {
         read().map_err(|failure: PyErr| items::at_id(py, failure, position, id))
     }
 
-    /// The subscription whose text was put aside by [`read_written`].
+    /// Completes the subscription whose text [`read_written`] set aside.
     pub(crate) fn read_text(
         &self,
         py: Python<'_>,
@@ -70,7 +69,7 @@ impl Index {
         }
     }
 
-    /// An item that is a dict of the arguments of `add`.
+    /// Reads an item that is a dict of the arguments of `add`.
     pub(crate) fn read_arguments(
         &self,
         py: Python<'_>,
@@ -82,7 +81,7 @@ impl Index {
             if !ARGUMENTS.iter().any(|known| name.eq(known).unwrap_or(false)) {
                 let name = error::shorten(&name.str()?.to_string_lossy());
                 let message =
-                    "an item is (id, expression) or a dict of arguments of add, and add has no argument";
+                    "an item must be (id, expression) or a dict of arguments of add, and add has no argument";
                 return Err(wrong(&format!("{message} `{name}`; it has {}", ARGUMENTS.join(", "))));
             }
         }
@@ -99,7 +98,7 @@ impl Index {
         read().map_err(|failure: PyErr| items::at_id(py, failure, position, &id))
     }
 
-    /// What a dict of the arguments of `add` says beside its expression.
+    /// Reads everything except the expression from a dict of the arguments of `add`.
     fn read_beside(
         &self,
         id: tamis::Id,
@@ -121,7 +120,7 @@ impl Index {
         })
     }
 
-    /// The moment that an argument of this name says.
+    /// Reads the time in an argument.
     pub(crate) fn read_moment(
         &self,
         name: &str,
@@ -153,12 +152,12 @@ impl Index {
 const ARGUMENTS: [&str; 8] =
     ["id", "expression", "metadata", "weights", "boost", "priority", "active_from", "active_until"];
 
-/// An argument that is there and not None.
+/// An argument that is present and not None.
 fn given<'py>(arguments: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     Ok(arguments.get_item(name)?.filter(|value| !value.is_none()))
 }
 
-/// An item whose expression is a text, which the engine can read; `None` for another one.
+/// Reads an item whose expression is text, which the engine can parse; `None` for other items.
 pub fn read_written(
     index: &Index,
     item: &Bound<'_, PyAny>,
@@ -195,7 +194,7 @@ pub fn read_written(
     }))
 }
 
-/// What stands in the place of an item's id, whatever it is; None where there is nothing.
+/// The object in the position of an item's id, even if it is not a valid id; None if there is none.
 pub fn read_id(item: &Bound<'_, PyAny>) -> Py<PyAny> {
     let py = item.py();
     let id = match item.cast::<PyDict>() {
@@ -223,19 +222,19 @@ pub fn read_boost(boost: &Bound<'_, PyAny>) -> PyResult<f64> {
     })
 }
 
-/// Metadata as the JSON that the index keeps.
+/// Metadata as the JSON that the index stores.
 pub fn write_metadata(metadata: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
     let py = metadata.py();
     let options = PyDict::new(py);
     options.set_item("allow_nan", false)?;
     let text = py.import("json")?.getattr("dumps")?.call((metadata,), Some(&options));
     let text = text.map_err(|failure| {
-        error::subscription(py, &format!("metadata is what JSON can hold: {}", failure.value(py)))
+        error::subscription(py, &format!("metadata must be a JSON value: {}", failure.value(py)))
     })?;
     Ok(text.cast::<PyString>().map_err(PyErr::from)?.to_str()?.into())
 }
 
-/// A moment as a `datetime` in UTC.
+/// A time as a `datetime` in UTC.
 pub fn write_moment(
     py: Python<'_>,
     moment: Option<tamis::value::Timestamp>,

@@ -1,4 +1,4 @@
-//! `tamis._tamis.Term`: what stands left or right of an operator, for the builder.
+//! `tamis._tamis.Term`: the left or right side of an operator, for the builder.
 
 use pyo3::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::value::{self, Refusal};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Term(pub tamis::expression::Term);
 
-/// A builder's limits are those of the index it ends up in.
+/// The builder's limits. The index that the expression is added to checks its own.
 pub fn limits() -> tamis::Limits {
     tamis::Limits { pattern: tamis::Limits::default().pattern, ..tamis::Limits::none() }
 }

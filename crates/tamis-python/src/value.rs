@@ -1,4 +1,4 @@
-//! Values: what Python objects mean, and how values look in Python.
+//! Converting values between Python and the engine.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyOverflowError;
@@ -9,16 +9,17 @@ use tamis::value::{LocalTime, Value, ValueRef};
 use crate::error::{self, shorten, type_name};
 use crate::objects::{self, Object};
 
-/// Why a Python object stands for no value.
+/// Why a Python object is not a value.
 pub enum Refusal {
-    /// It is of a type or size that no value has.
+    /// Its type or size is not supported.
     Reason(String),
-    /// Code of its own failed.
+    /// Its own Python code failed.
     Python(PyErr),
 }
 
-/// Calls `take` with the value that a Python object stands for, and whether it is a binary float; `None` for NaN and times that are none,
-/// which are nulls. Runs no Python code for objects of the built-in types.
+/// Calls `take` with the value in a Python object, and whether it is a binary float. The value is
+/// `None` for NaN and not-a-time, which are nulls. Runs no Python code for objects of built-in
+/// types.
 pub fn with_value<T>(
     object: &Bound<'_, PyAny>,
     take: impl FnOnce(ValueRef<'_>, bool) -> T,
@@ -36,7 +37,7 @@ pub fn with_value<T>(
     if let Ok(float) = object.cast::<PyFloat>() {
         return Ok(ValueRef::number(float.value()).map(|value| take(value, true)));
     }
-    // Integers, and what is exactly one without being Python's own, such as NumPy's.
+    // Integers, including those of other libraries such as NumPy.
     if is_integer(object) {
         return match object.extract::<i64>() {
             Ok(number) => Ok(Some(take(ValueRef::Integer(number), false))),
@@ -53,7 +54,7 @@ pub fn with_value<T>(
         Object::Unknown => {
             let found = shorten(&type_name(object));
             refuse(&format!(
-                "a value is a string, a number, a boolean, a time, an interval or an address, not {found}"
+                "a value must be a string, a number, a boolean, a time, an interval or an address, not {found}"
             ))
         }
     }
@@ -63,7 +64,7 @@ fn is_integer(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyInt>() || object.get_type().hasattr("__index__").unwrap_or(false)
 }
 
-/// The value that a Python object stands for.
+/// The value in a Python object.
 pub fn read(object: &Bound<'_, PyAny>) -> Result<Value, Refusal> {
     match with_value(object, |value, _| value.to_value())? {
         Some(Value::Float(float)) if float.get().is_infinite() => {
@@ -93,7 +94,7 @@ pub fn write<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
         }
         Value::Duration(span) => {
             let (seconds, nanoseconds) = span.parts();
-            // What Python's own class cannot hold is shown as it is written.
+            // A value that Python's class cannot represent is written as text.
             if nanoseconds % 1000 != 0 || !(-86_399_999_913_600..86_400_000_000_000).contains(&seconds) {
                 return value.to_string().into_bound_py_any(py);
             }
@@ -104,7 +105,7 @@ pub fn write<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
-/// A `datetime`, in UTC where it is `aware`; the literal itself where nanoseconds would be lost.
+/// A `datetime`, in UTC if `aware`; as text if nanoseconds would be lost.
 fn write_time<'py>(
     py: Python<'py>,
     local: LocalTime,

@@ -1,4 +1,4 @@
-//! All values of an event that is a mapping, for the term `values()`.
+//! Reading all values of an event that is a mapping, for the term `values()`.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyMapping, PyString};
@@ -17,7 +17,8 @@ struct OpenContainer<'py> {
     depth: usize,
 }
 
-/// Adds all values in an object to `event`, as texts. Nulls and what is no value are left out.
+/// Adds all values in an object to `event`, as texts. Nulls and objects that are not values are
+/// left out.
 pub fn decode(
     object: &Bound<'_, PyAny>,
     attribute: AttributeId,
@@ -34,7 +35,8 @@ pub fn decode(
             open.pop();
             continue;
         };
-        // Whatever takes part takes a byte at least, so that objects that hold themselves come to an end.
+        // Count at least one byte per object, so that objects that contain themselves reach the
+        // limit.
         seen += 1;
         if seen > limits.event {
             let (what, name) = ("bytes of an event", "event");
@@ -47,7 +49,8 @@ pub fn decode(
     Ok(())
 }
 
-/// Reads a value, or opens what holds values. What is iterated over is a copy, or does not mind changes.
+/// Reads a value, or opens a container. Iterates over a copy, or over an iterator that tolerates
+/// changes.
 fn visit<'py>(
     object: &Bound<'py, PyAny>,
     in_list: bool,

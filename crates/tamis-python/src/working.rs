@@ -1,4 +1,4 @@
-//! Which memory do the calls of one thread share?
+//! Scratch memory shared by the calls of one thread.
 
 use std::cell::RefCell;
 
@@ -6,7 +6,7 @@ use tamis::index::MatchScratch;
 use tamis::value::Timestamp;
 use tamis::{Deadline, Event};
 
-/// The memory that calls of one thread take turns in.
+/// The memory that the calls of one thread reuse.
 #[derive(Default)]
 pub(crate) struct Working {
     pub events: Vec<Event>,
@@ -14,7 +14,7 @@ pub(crate) struct Working {
 }
 
 impl Working {
-    /// The memory of one event and of its matches.
+    /// The memory for one event and its matches.
     pub fn for_one(&mut self) -> (&mut Event, &mut MatchScratch) {
         if self.events.is_empty() {
             self.events.push(Event::default());
@@ -23,7 +23,7 @@ impl Working {
     }
 }
 
-/// The memory of the event that comes after so many; what is asked about it fails at the deadline.
+/// The event at position `count`, created if needed, with its time and deadline set.
 pub(crate) fn next_event(
     events: &mut Vec<Event>,
     count: usize,
@@ -38,12 +38,12 @@ pub(crate) fn next_event(
 }
 
 thread_local! {
-    /// Working memory, reused from call to call.
+    /// Scratch memory, reused from call to call.
     static WORKING: RefCell<Working> = RefCell::default();
 }
 
-/// Runs `use_it` with this thread's working memory, or with new memory where Python code that
-/// decoding runs calls back into an index.
+/// Runs `use_it` with this thread's scratch memory; with new memory if Python code that runs while
+/// decoding calls into an index again.
 pub(crate) fn with_working<T>(use_it: impl FnOnce(&mut Working) -> T) -> T {
     WORKING.with(|working| match working.try_borrow_mut() {
         Ok(mut working) => use_it(&mut working),

@@ -16,8 +16,8 @@ __all__ = ["main"]
 
 _FAILED = 2
 _FAULT = 70  # an error inside Tamis; EX_SOFTWARE of sysexits.h
-_INTERRUPTED = 130  # what a shell reports where Ctrl-C ended a program
-_NO_READER = 141  # and where the reader of a pipe went away, as in `tamis match ... | head`
+_INTERRUPTED = 130  # what a shell reports after Ctrl-C
+_NO_READER = 141  # what it reports after a broken pipe, as in `tamis match ... | head`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _INTERRUPTED
     except BrokenPipeError:
         code = _NO_READER
-    except OSError as error:  # of writing: those of reading were reported as such
+    except OSError as error:  # while writing; errors while reading are reported as such
         code = _complain(f"cannot write: {error.strerror or error}", _FAILED)
     except Exception as error:
         if sys.flags.dev_mode:  # python -X dev -m tamis ...
@@ -67,7 +67,7 @@ def _complain(message: str, code: int) -> int:
 
 
 def _settle() -> None:
-    """Drop what can no longer be written, lest the interpreter complains about it as it ends."""
+    """Drop unwritable output, so that the interpreter does not complain about it on exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

@@ -31,7 +31,7 @@ from tamis.cli.rules.languages import From
 from tamis.errors import MetadataWarning
 
 _SHOWN = ("event", "metadata")
-_LOOKED_AT = 10_000  # subscriptions whose metadata may have what `--with` names
+_LOOKED_AT = 10_000  # subscriptions searched for the names in `--with`
 
 
 def _check_shown(_: object, shown: tuple[str, ...]) -> None:
@@ -97,13 +97,13 @@ Ask: TypeAlias = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about every event.
+    """The query to run for every event.
 
     Attributes:
-        key: What the answers are called where they are written.
-        doing: What the command is doing, as its progress says.
-        ask: The answers for the events of a batch, and those that cannot be read.
-        is_scored: Whether an answer is a list of `Match`, and not of ids.
+        key: The key of the results in the output.
+        doing: The text of the progress bar.
+        ask: Returns the results for a batch of events, and the events that cannot be read.
+        is_scored: Whether a result is a list of `Match` instead of ids.
     """
 
     key: str
@@ -113,7 +113,7 @@ class Question:
 
 
 def answer(question: Question, subscriptions: File, events: File, options: Options) -> int:
-    """Write the answers for all events; returns the exit code."""
+    """Write the results for all events; returns the exit code."""
     index, left_out = _open(subscriptions, events, options)
     writer = _Writer(question, index, options)
     invalid = 0
@@ -143,7 +143,7 @@ def count(ask: Ask, subscriptions: File, events: File, options: Options) -> int:
 
 
 class _Writer:
-    """Writes what was asked for about every event, as it was asked for."""
+    """Writes the results for every event, with the requested members."""
 
     def __init__(self, question: Question, index: Index, options: Options) -> None:
         self._question = question
@@ -156,7 +156,7 @@ class _Writer:
         self._find = lru_cache(maxsize=1 << 16)(lambda id: self._pick(index[id].metadata))
 
     def write(self, batch: Batch, answers: list[Any], errors: dict[int, str]) -> None:
-        """Write what is known about a batch, in its order, and report what is wrong with it."""
+        """Write the results of a batch in order, and report its invalid events."""
         texts = batch.texts() if self._event or self._members else []
         lines = list[str]()
         for position, found in enumerate(answers):
@@ -244,7 +244,7 @@ def _warn_of_metadata(index: Index, where: str) -> None:
 
 
 def _ask(ask: Ask, index: Index, batch: Batch, options: Options) -> tuple[Any, dict[int, str]]:
-    """The answers for a batch, and what is wrong with events of it, by their position."""
+    """The results for a batch, and the errors of its invalid events by position."""
     asked = {"where": options.where, "now": options.now, "on_error": "collect"}
     answers, refused = ask(index, batch.events, documents=batch.documents, **asked)
     return answers, {event.row: on_one_line(event) for event in refused} | batch.broken

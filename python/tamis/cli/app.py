@@ -1,4 +1,4 @@
-"""The commands put together: how are words on the command line understood?"""
+"""Combines the commands into one application, and parses the command line."""
 
 import re
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ Examples:
 
 
 def _show_default(value: object) -> str | None:
-    """What help says of a default; nothing of a flag that is off and of an empty list."""
+    """The default value as shown in help; not shown for a flag that is off or an empty list."""
     return None if value is None or value is False or value == () else str(value)
 
 
@@ -116,7 +116,7 @@ def completion(shell: Literal["bash", "zsh", "fish", "powershell"], /) -> int:
 
 
 def _one_value(message: str) -> str:
-    """A message of Cyclopts in which options that may be repeated have no tuple for a value."""
+    """A message of Cyclopts, without the tuple around the value of a repeatable option."""
     return re.sub(r"""Invalid value "\((['"])(.*?)\1,\)" for""", r'Invalid value "\2" for', message)
 
 

@@ -13,7 +13,7 @@ from tamis.loading import COLUMNS, METADATA
 
 def _refuse_option(_: object, value: object) -> None:
     if str(value).startswith("-") and str(value) != "-":
-        raise ValueError("unknown option; a file of such a name is given with its full path")
+        raise ValueError("unknown option; for a file of this name, give its full path")
 
 
 _OR_STANDARD_INPUT = Parameter(allow_leading_hyphen=True, validator=_refuse_option)
@@ -46,7 +46,7 @@ def _check_columns(_: object, columns: tuple[str, ...]) -> None:
 
 
 def split(names: Sequence[str]) -> list[str]:
-    """The parts of texts that separate them by commas."""
+    """Split texts at commas."""
     return [part.strip() for name in names for part in name.split(",") if part.strip()]
 
 
@@ -65,7 +65,7 @@ class Table:
     metadata: tuple[str, ...] = ()
 
     def renamed(self) -> dict[str, str]:
-        """By the name of a column in the file, what it holds."""
+        """The names of the file's columns, mapped to the arguments that they hold."""
         pairs = [part.partition("=") for part in split(self.columns)]
         renamed = {column.strip(): name.strip() for name, _, column in pairs}
         return renamed | {name: METADATA + name for name in split(self.metadata)}

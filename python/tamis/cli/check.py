@@ -43,11 +43,11 @@ Examples:
 
 
 _Checked: TypeAlias = tuple[dict[str, Any], Expression | TamisError, str]
-"""The place of an expression, and it, or what is wrong with it, also in words."""
+"""The place of an expression, the expression or its error, and the error's message."""
 
 
 class _Valid:
-    """The expressions that are valid, which are looked at together afterwards."""
+    """Collects the valid expressions, to check them together."""
 
     def __init__(self, missing: Missing) -> None:
         self._subscriptions = list[tuple[str | int, Expression]]()
@@ -55,7 +55,7 @@ class _Valid:
         self.places = Places()
 
     def keep(self, place: dict[str, Any], expression: Expression) -> None:
-        """Keep an expression under its id, or else under the name of its place."""
+        """Add an expression under its id or, without one, under its place."""
         name, number = next(iter(place.items()))
         id = place.get("id", f"{name} {number}")
         self._subscriptions.append((id, expression))
@@ -102,7 +102,7 @@ def check(
         as_json: Write a JSON object per expression and per finding.
     """
     if (file is None) == (not expressions):
-        raise CommandError("check takes expressions or --file, one of the two")
+        raise CommandError("check takes either expressions or --file")
     ignored = kinds_of(ignore)
     if file is not None:
         if events is not None and is_standard_input(file) and is_standard_input(events):
@@ -126,7 +126,7 @@ def _code(count: int) -> int:
 
 
 def _format(file: File) -> Format:
-    """The format that the name of a file implies, so lines need not be guessed."""
+    """The format that the name of a file implies."""
     format = format_of(file)
     if format is None or format == "xml":
         name = "standard input" if is_standard_input(file) else file
@@ -139,7 +139,7 @@ def _format(file: File) -> Format:
 
 def _check_arguments(expressions: tuple[str, ...], as_json: bool, valid: _Valid) -> int:
     for text in expressions:
-        if os.path.isfile(text):  # noqa: PTH113 -- false, not an error, where the text is no path
+        if os.path.isfile(text):  # noqa: PTH113 -- false, not an error, for a text that is not a path
             raise CommandError(f"{text} is a file; to check what it holds: --file {text}")
     invalid = 0
     for number, text in enumerate(expressions, 1):
@@ -193,7 +193,7 @@ def _check_rules(file: File, language: Language, as_json: bool, valid: _Valid) -
 
 
 def _check_lines(file: File) -> Iterator[_Checked]:
-    """The expressions of a text."""
+    """Check a file with one expression per line."""
     with Source(file) as source, progress(source, "checking", writes=False) as show:
         for number, line in source.lines():
             if line.lstrip().startswith("--"):
@@ -207,7 +207,7 @@ def _check_lines(file: File) -> Iterator[_Checked]:
 
 
 def _check_items(file: File, format: Format, renamed: Mapping[str, str]) -> Iterator[_Checked]:
-    """The expressions of the subscriptions of a file."""
+    """Check the expressions of a file of subscriptions."""
     for where, item in read_items(file, format, renamed):
         place: dict[str, Any] = {**where}
         if isinstance(item, TamisError):
@@ -216,7 +216,7 @@ def _check_items(file: File, format: Format, renamed: Mapping[str, str]) -> Iter
         place["id"] = item.id
         try:
             arguments = item.arguments()
-            Index().add(**arguments)  # judges the id and the boost, too
+            Index().add(**arguments)  # also checks the id and the boost
         except TamisError as error:
             yield place, error, f"id {encode(item.id)}: {item.explain(error)}"
         else:

@@ -1,4 +1,4 @@
-"""`tamis compile`: subscriptions become a saved index."""
+"""`tamis compile`: compile subscriptions to a saved index."""
 
 import time
 from pathlib import Path
@@ -59,7 +59,7 @@ def compile(
         metadata_columns: The members of metadata to index, which makes `--where` fast.
         table: How to read columns.
         language: Read `subscriptions`, a file or a folder, as rules of this language.
-        as_json: Write the result as a JSON object, with what was refused.
+        as_json: Write the result as a JSON object, with the refused subscriptions.
     """
     _check_folder(folder, replace)
     started = time.perf_counter()
@@ -81,7 +81,7 @@ def compile(
 
 
 def _check_folder(folder: Path, replace: bool) -> None:
-    """Fail if saving would touch anything but an index that may be replaced."""
+    """Fail if saving would overwrite anything except an index that may be replaced."""
     if folder.is_symlink():
         raise CommandError(f"{folder} is a symbolic link; name the folder that it points to")
     try:

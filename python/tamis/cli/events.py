@@ -1,6 +1,6 @@
-"""How do files become events? Lines of JSON, rows of CSV and Parquet, XML documents.
+"""Reads events from files: lines of JSON, rows of CSV and Parquet, XML documents.
 
-What is written of an event is written as JSON: a line as it stands in its file, a row as an object.
+Events are written back as JSON: a line as it is in its file, a row as an object.
 """
 
 import json
@@ -27,15 +27,15 @@ _BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t\r\f]*\n|(?:\A|\n)[ \t\r\f]+\Z")
 
 @dataclass(slots=True)
 class Batch:
-    """Events that are looked at together.
+    """Events that are processed together.
 
     Attributes:
-        name: What messages call the file.
-        key: What `places` are: `line`, `row` or `file`.
+        name: The name of the file in messages.
+        key: The kind of `places`: `line`, `row` or `file`.
         places: The number of the line or row of every event, from 1, or the name of its file.
-        events: What the batch methods of an index take.
-        documents: The document of every event, where events are documents.
-        broken: What is wrong with events that could not be read as rows, by their position.
+        events: The events, for the batch methods of an index.
+        documents: The document of every event, if events are documents.
+        broken: The errors of rows that could not be read, by position.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Batch:
     broken: dict[int, str] = field(default_factory=dict)
 
     def where(self, position: int) -> str:
-        """Where an event stands, for messages."""
+        """The place of an event, for messages."""
         place = self.places[position]
         if self.key == "file":
             return str(place)
@@ -63,7 +63,7 @@ class Batch:
         """The JSON of every event."""
         if isinstance(self.events, bytes):
             lines = enumerate_lines(1, self.events)
-            # A line that is not UTF-8 is refused, so that its text is not written.
+            # A line that is not UTF-8 is refused, so its text is never written.
             return [line.strip().decode(errors="replace") for _, line in lines]
         return [
             event if isinstance(event, str) else encode(_finite(event)) for event in self.events
@@ -77,13 +77,13 @@ def read_batches(
 
     Args:
         path: The file, or `-`, or a folder of XML documents.
-        format: Its format; by default the one its name says, or JSON lines.
+        format: Its format; by default the one its name implies, or JSON lines.
         text: The columns of a CSV file to read as text.
-        doing: What is done with them, for the progress bar.
-        writes: Whether results are written meanwhile.
+        doing: The text of the progress bar.
+        writes: Whether results are written at the same time.
 
     Raises:
-        CommandError: The file cannot be read, or not as one of that format.
+        CommandError: The file cannot be read, or has another format.
     """
     named = format_of(path)
     format = format or (named if named in ("csv", "parquet", "xml") else "jsonl")
@@ -108,7 +108,7 @@ def _read_lines(source: Source) -> Iterator[Batch]:
 
 
 def _read_csv(source: Source, text: Sequence[str]) -> Iterator[Batch]:
-    """The rows of a CSV file as JSON, so that its numbers mean what they mean there."""
+    """Read the rows of a CSV file as JSON, so that numbers have the same meaning as in JSON."""
     rows, header, keys, is_text = Rows(source), list[str](), list[str](), list[bool]()
     numbers, events, broken = list[int | str](), list[str](), dict[int, str]()
     for number, cells in rows:
@@ -161,7 +161,7 @@ def _read_parquet(path: Path) -> Iterator[Batch]:
 
 
 def _read_documents(path: Path) -> Iterator[Batch]:
-    """A document, or those of a folder and the folders in it, by name."""
+    """Read one document, or all documents of a folder and its subfolders, by name."""
     events = list[dict[str, Any]]()
     if is_standard_input(path):
         events.append({})
@@ -177,7 +177,7 @@ def _read_documents(path: Path) -> Iterator[Batch]:
 
 
 def _finite(value: Any) -> Any:
-    """A value of Parquet without what JSON has no number for, which an index reads as null."""
+    """Replace floats that JSON cannot represent by null, as an index reads them."""
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, dict):
@@ -189,7 +189,7 @@ def find_event(path: Path, format: EventFormat | None, number: int) -> str:
     """The JSON of the event on a line, or in a row, of a file.
 
     Raises:
-        CommandError: There is none.
+        CommandError: There is no such event.
     """
     for batch in read_batches(path, format, (), "reading", writes=False):
         if batch.documents is not None:
@@ -204,7 +204,7 @@ def find_event(path: Path, format: EventFormat | None, number: int) -> str:
 
 
 def pick(value: Any, names: Sequence[str]) -> dict[str, Any]:
-    """The members of an object that are named, such as `age` or `user.country`."""
+    """The named members of an object, such as `age` or `user.country`."""
     picked = {}
     for name in names:
         found = _descend(value, name)
@@ -228,7 +228,7 @@ def _descend(value: Any, name: str) -> Any:
 
 
 def pick_from_text(text: str, names: Sequence[str]) -> str:
-    """The members of an event that are named, from its JSON, as JSON.
+    """The named members of a JSON event, as JSON.
 
     Raises:
         ValueError: It nests too deeply, or a number has thousands of digits.

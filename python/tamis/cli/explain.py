@@ -104,7 +104,7 @@ def explain(
 
 
 def _find_id(name: str, index: Index, wanted: str) -> str | int:
-    """The id in a saved index: that string or else that integer."""
+    """Find an id in a saved index: as a string, or else as an integer."""
     if wanted in index:
         return wanted
     if re.fullmatch(r"-?[0-9]{1,19}", wanted) and int(wanted) in index:
@@ -115,14 +115,14 @@ def _find_id(name: str, index: Index, wanted: str) -> str | int:
 def _find(
     path: Path, wanted: str, language: Language | None, renamed: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The arguments of `Index.add` for a subscription; its id is that string or that integer."""
+    """The arguments of `Index.add` for the subscription with this string or integer id."""
     if language is not None:
         return _find_rule(path, wanted, language)
     name = "<stdin>" if is_standard_input(path) else str(path)
     as_string = as_integer = None
     ids, broken = list[str](), None
     for place, item in read_items(path, None, renamed):
-        if isinstance(item, TamisError):  # it may be the one, and says so where no other is
+        if isinstance(item, TamisError):  # may be the wanted one; reported if no other is
             broken = broken or CommandError(f"{name_place(name, place)}: {item}", INVALID)
             continue
         if item.id == wanted:
@@ -167,7 +167,7 @@ def _read_expression(text: str) -> Expression:
 def _explain(
     index: Index, id: str | int, event: str, line: int | None, now: str | None
 ) -> Explanation:
-    """Why a subscription of an index matches an event or not."""
+    """Explain why a subscription of an index matches an event or does not."""
     where, document = "event", None
     text: str | bytes = event
     path = Path(event.removeprefix("@"))
@@ -178,7 +178,7 @@ def _explain(
     elif event == "-" or event.startswith("@"):
         with Source(path) as source:
             where, text = source.name, source.read()
-    elif os.path.isfile(event):  # noqa: PTH113 -- false, not an error, where it is no path
+    elif os.path.isfile(event):  # noqa: PTH113 -- false, not an error, for a text that is not a path
         raise CommandError(
             f"{event} is a file; to read the event from it: @{event}, or with --line one of many"
         )
@@ -194,6 +194,6 @@ def _explain(
 
 
 def _has_events_on_lines(text: bytes) -> bool:
-    """Whether a text holds JSON lines, as far as its first two lines show."""
+    """Whether a text is JSON lines, judging by its first two lines."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return len(lines) > 1 and all(line.startswith(b"{") for line in lines[:2])

@@ -1,4 +1,4 @@
-"""Which format has a file? The one that `--format` names, else the one its name ends with."""
+"""The format of a file: the one given by `--format`, or the one its suffix implies."""
 
 from pathlib import Path
 from types import ModuleType
@@ -22,18 +22,18 @@ _ENDINGS: dict[str, Format] = {
 
 
 def format_of(path: Path) -> Format | None:
-    """The format that the name of a file says, compressed with gzip or not; None for others."""
+    """The format that a file name implies, compressed with gzip or not; None for others."""
     name = path.with_suffix("") if path.suffix == ".gz" else path
     return _ENDINGS.get(name.suffix.lower())
 
 
 def is_saved(path: Path) -> bool:
-    """Whether a path is that of a saved index: its folder, or the manifest in it."""
+    """Whether a path is a saved index: its folder, or the manifest in it."""
     return path.is_dir() or path.name == "index.json"
 
 
 def import_parquet() -> ModuleType:
-    """The module that reads Parquet.
+    """Import the module that reads Parquet.
 
     Raises:
         CommandError: It is not installed.

@@ -1,6 +1,7 @@
-"""How do the arguments of a command become an index?
+"""Opens an index from the arguments of a command.
 
-A file of subscriptions (JSON lines, CSV, Parquet), rules of another language, or a saved index.
+The source is a file of subscriptions (JSON lines, CSV, Parquet), rules of another language, or a
+saved index.
 """
 
 from array import array
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tamis.cli.subscriptions import Record
 
 
-GO_ON = "stopped here; with --on-error skip, what is invalid is reported and the rest is matched"
+GO_ON = "stopped here; --on-error skip reports invalid subscriptions and continues with the others"
 
 
 def open_index(
@@ -34,19 +35,19 @@ def open_index(
     renamed: Mapping[str, str] | None = None,
     time_zone: str | None = None,
 ) -> tuple[Index, int]:
-    """An index of what a path names, and how many subscriptions it leaves out.
+    """Open an index from a path; also returns the number of subscriptions left out.
 
     Args:
         path: A file of subscriptions, `-`, rules, or the folder of a saved index.
         missing: The truth of a predicate on an attribute without a value; a saved index has its own
             setting.
-        language: The language of the rules, where these are no subscriptions.
+        language: The language of the rules, if these are not subscriptions.
         on_error: Whether an invalid subscription ends the command, or is reported and left out.
-        renamed: By the name of a column of a table, what it holds.
+        renamed: The names of a table's columns, mapped to the arguments that they hold.
         time_zone: The zone of times without an offset; a saved index has its own.
 
     Raises:
-        CommandError: It cannot be read, or something in it is invalid.
+        CommandError: The path cannot be read, or its content is invalid.
     """
     if language is not None or is_saved(path):
         refuse_renamed(path, renamed)
@@ -63,10 +64,10 @@ def open_index(
 
 
 def new_index(missing: Missing | None, time_zone: str | None) -> Index:
-    """An index without subscriptions.
+    """Create an empty index.
 
     Raises:
-        CommandError: There is no such time zone.
+        CommandError: The time zone is unknown.
     """
     try:
         return Index(missing=missing or "unknown", time_zone=time_zone or "UTC")
@@ -75,7 +76,7 @@ def new_index(missing: Missing | None, time_zone: str | None) -> Index:
 
 
 def open_saved(path: File, missing: Missing | None, time_zone: str | None = None) -> Index:
-    """A saved index.
+    """Open a saved index.
 
     Raises:
         CommandError: It cannot be opened, or has another `missing` or time zone.
@@ -143,11 +144,11 @@ def add_valid(
     Args:
         index: The index.
         path: The file, or `-`.
-        format: Its format; by default the one its name says, or JSON lines.
-        renamed: By the name of a column of a table, what it holds.
+        format: Its format; by default the one its name implies, or JSON lines.
+        renamed: The names of a table's columns, mapped to the arguments that they hold.
 
     Returns:
-        What was refused: the line or row of each, its id and what is wrong with it.
+        The refused subscriptions: line or row, id and error of each.
 
     Raises:
         CommandError: The file cannot be read.
@@ -156,7 +157,7 @@ def add_valid(
     numbers, key = array("q"), "line"
     ids: dict[int, Any] = {}
 
-    def items() -> Iterator[Any]:  # an error is refused as itself
+    def items() -> Iterator[Any]:  # an error is refused with its own message
         nonlocal key
         for place, item in read_items(path, format, renamed):
             ((key, number),) = place.items()
@@ -186,7 +187,7 @@ def add_rules(index: Index, path: File, language: Language) -> list[dict[str, An
     """Add rules of another language to an index, and report those that are refused.
 
     Returns:
-        What was refused: the file and line of each rule, its id and why.
+        The refused rules: file, line, id and reason of each.
     """
     read = read_rules(language, path)
     report_refused(read)
@@ -203,7 +204,7 @@ def add_rules(index: Index, path: File, language: Language) -> list[dict[str, An
 
 
 def _arguments(record: "Record") -> dict[str, Any] | TamisError:
-    """The arguments of `Index.add` for a subscription, or what is wrong with it."""
+    """The arguments of `Index.add` for a subscription, or its error."""
     try:
         return record.arguments()
     except TamisError as error:

@@ -1,4 +1,4 @@
-"""Which subscriptions does a file hold, whatever its format?"""
+"""Reads subscriptions from files of any format."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -14,7 +14,7 @@ from tamis.errors import SubscriptionError, TamisError
 from tamis.loading import METADATA, add_members, plain, read_cells, read_header, read_json
 
 Place = dict[str, int]
-"""Where a subscription stands: `line`, or `row` in a format without lines, from 1."""
+"""The place of a subscription: `line`, or `row` in a format without lines, from 1."""
 
 Item = tuple[Place, Record | TamisError]
 
@@ -22,15 +22,15 @@ Item = tuple[Place, Record | TamisError]
 def read_items(
     path: Path, format: Format | None = None, renamed: Mapping[str, str] | None = None
 ) -> Iterator[Item]:
-    """The subscriptions of a file with their places, or what is wrong with one.
+    """The subscriptions of a file, or their errors, with their places.
 
     Args:
         path: The file, or `-`.
-        format: Its format; by default the one its name says, or JSON lines.
-        renamed: By the name of a column of a table, what it holds.
+        format: Its format; by default the one its name implies, or JSON lines.
+        renamed: The names of a table's columns, mapped to the arguments that they hold.
 
     Raises:
-        CommandError: The file cannot be read, or not as one of that format.
+        CommandError: The file cannot be read, or has another format.
     """
     format = format or format_of(path) or "jsonl"
     if format == "parquet":
@@ -44,17 +44,17 @@ def read_items(
 
 
 def refuse_renamed(path: Path, renamed: Mapping[str, str] | None) -> None:
-    """Fail if columns are named for something that is no table.
+    """Fail if columns are given for a file that is not a table.
 
     Raises:
-        CommandError: They are.
+        CommandError: Columns are given.
     """
     if renamed:
         raise CommandError(f"--columns and --metadata are for CSV and Parquet, not for {path}")
 
 
 def name_place(name: str, place: Place) -> str:
-    """The place of a subscription in a file, as messages name it."""
+    """The place of a subscription in a file, for messages."""
     if "row" in place:
         return f"{name}, row {place['row']}"
     return f"{name}:{place['line']}"
@@ -120,7 +120,7 @@ def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=1024):
                 yield from batch.to_pylist()
-    except (OSError, ValueError, NotImplementedError) as error:  # what Arrow raises
+    except (OSError, ValueError, NotImplementedError) as error:  # raised by Arrow
         raise CommandError(f"cannot read {path}: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""What is worth a look in subscriptions, with a sample of events or without: `tamis check`."""
+"""Finds likely mistakes in subscriptions for `tamis check`, optionally with sample events."""
 
 import re
 from collections import Counter
@@ -15,8 +15,8 @@ from tamis.cli.events import read_batches
 from tamis.cli.items import name_place
 from tamis.cli.output import CommandError, encode, write, write_json
 
-_NAMED = 3  # ids of a finding that are written; the JSON has more
-_SHOWN = 20  # findings of a kind that are written; the JSON has all
+_NAMED = 3  # ids written per finding; the JSON has more
+_SHOWN = 20  # findings written per kind; the JSON has all
 
 
 _KINDS: tuple[str, ...] = get_args(Kind)
@@ -37,7 +37,7 @@ _MOST_SERIOUS_FIRST = (
 )
 
 
-# What comparing subscriptions with each other finds, which takes long and may be no mistake.
+# Findings of comparing subscriptions with each other, which is slow and often finds no mistakes.
 _OF_SEVERAL = ("equal", "subsumed", "bound")
 
 
@@ -51,15 +51,15 @@ Ignored = Annotated[tuple[str, ...], Parameter(name="--ignore", validator=_check
 
 
 def kinds_of(names: Sequence[str]) -> set[str]:
-    """The kinds of findings in texts that separate them by commas."""
+    """The kinds of findings in comma-separated texts."""
     return set(split(names))
 
 
 class Places:
-    """Where the subscriptions of a file stand, by their ids.
+    """The places of the subscriptions of a file, by id.
 
     Attributes:
-        name: What messages call the file.
+        name: The name of the file in messages.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -68,7 +68,7 @@ class Places:
         self._nameless = set[str | int]()
 
     def note(self, id: str | int, place: Mapping[str, Any], has_id: bool) -> None:
-        """Take note of a line or row; without an id of its own, it is named by its place."""
+        """Record the place of a subscription; one without an id is named after its place."""
         self._places[id] = place
         if not has_id:
             self._nameless.add(id)
@@ -95,17 +95,17 @@ def lint(
     ignored: Collection[str] = (),
     places: Places | None = None,
 ) -> int:
-    """Write what is found in the subscriptions of an index, the most serious first.
+    """Write the findings about the subscriptions of an index, the most serious first.
 
     Args:
         index: The subscriptions.
         events: The sample. Without one, subscriptions are not compared with each other.
         as_json: Whether to write JSON.
         ignored: The kinds of findings to leave out.
-        places: Where the subscriptions stand in their file; None for a saved index.
+        places: The places of the subscriptions in their file; None for a saved index.
 
     Returns:
-        How many findings there are.
+        The number of findings.
     """
     has_summary = events is not None or places is None
     places = places or Places()
@@ -139,11 +139,11 @@ def lint(
 
 
 class _Sample:
-    """The events of a file, and where they stand.
+    """The events of a file, with their places.
 
     Attributes:
-        name: What messages call the file.
-        broken: The rows of a CSV file that are no events.
+        name: The name of the file in messages.
+        broken: The rows of a CSV file that are not events.
     """
 
     def __init__(self) -> None:
@@ -153,14 +153,14 @@ class _Sample:
         self._numbers = list[int | str]()
 
     def read(self, file: File) -> Iterator[Any]:
-        """The events, in the format that the name of the file says."""
+        """The events, in the format that the file name implies."""
         for batch in read_batches(file, None, (), "reading", writes=False):
             if batch.documents is not None:
-                raise CommandError(f"{file}: a sample has events: JSON lines, CSV or Parquet")
+                raise CommandError(f"{file}: a sample must be events: JSON lines, CSV or Parquet")
             self.name, self._key = batch.name, batch.key
             for position, event in enumerate(batch.each()):
                 self._numbers.append(batch.places[position])
-                if position in batch.broken:  # the event is empty: others keep their positions
+                if position in batch.broken:  # an empty event keeps the positions of the others
                     message, row = batch.broken[position], len(self._numbers) - 1
                     self.broken.append(Finding("event", message, position=row))
                 yield event
@@ -169,7 +169,7 @@ class _Sample:
         """The line or row of the event that a finding is about, if it is about one."""
         if finding.kind != "event" or finding.position is None:
             return {}
-        # What cannot be read beyond the first hundred is counted, behind the last row.
+        # After the first hundred, unreadable events are counted, at a position after the last row.
         return {self._key: self._numbers[min(finding.position, len(self._numbers) - 1)]}
 
 
@@ -186,7 +186,7 @@ def _describe(finding: Finding, events: str, event: dict[str, Any], places: Plac
     message = finding.message
     if event:
         where = name_place(events, event)
-        # The number of the line says which event it is.
+        # The line number already identifies the event.
         message = re.sub(r"^event \d+ cannot be read: ", "", message)
         message = message.replace("line 1, column ", "column ", 1)
     elif finding.position is not None and finding.subscriptions and _has_column(finding, places):
@@ -195,7 +195,7 @@ def _describe(finding: Finding, events: str, event: dict[str, Any], places: Plac
 
 
 def _has_column(finding: Finding, places: Places) -> bool:
-    """Whether to name the column, which counts in the canonical text, not in a line of a file."""
+    """Whether to give the column, which counts in the canonical text, not in a line of a file."""
     id = finding.subscriptions[0]
     return places.has_id(id) or not places.describe(id)
 

@@ -1,4 +1,4 @@
-"""Where does a command's text go? Results to standard output, everything else to standard error."""
+"""Writes results to standard output, and everything else to standard error."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ class CommandError(Exception):
     """Ends a command with a message on standard error.
 
     Attributes:
-        message: What is wrong, beginning with the file and line where there are any.
+        message: The message, starting with the file and line if there are any.
         code: The exit code.
     """
 
@@ -38,7 +38,7 @@ def write(text: str) -> None:
 
 
 def write_json(*values: Any) -> None:
-    """Write values to standard output as JSON lines, which are UTF-8 whatever the locale."""
+    """Write values to standard output as JSON lines, in UTF-8 for any locale."""
     write_lines([encode(value) for value in values])
 
 
@@ -46,13 +46,13 @@ def write_lines(lines: Iterable[str]) -> None:
     """Write lines of JSON to standard output."""
     text = "".join(line + "\n" for line in lines)
     sys.stdout.flush()
-    # What is no Unicode text was escaped in the input, and in JSON this escape is the same.
+    # Lone surrogates were escaped in the input, and JSON has the same escapes.
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.flush()
 
 
 def report(message: str) -> None:
-    """Write a message to standard error, after what was already written to standard output."""
+    """Write a message to standard error, after flushing standard output."""
     if sys.stdout is not None:
         sys.stdout.flush()
     if sys.stderr is not None:
@@ -60,7 +60,7 @@ def report(message: str) -> None:
 
 
 def prepare() -> None:
-    """Make the standard streams take any text.
+    """Prepare the standard streams for any text.
 
     Raises:
         CommandError: There is no standard output.

@@ -1,4 +1,4 @@
-"""How far is a long command? Shown on a terminal, not in a pipe."""
+"""Shows the progress of long commands on a terminal, but not in a pipe."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,15 +9,15 @@ from tamis.cli.reading import Source
 
 @contextmanager
 def progress(source: Source, doing: str, *, writes: bool) -> Iterator[Callable[[], None]]:
-    """Show on standard error how much of a source was read.
+    """Show on standard error how much of a source has been read.
 
     Args:
         source: What is read.
-        doing: What is done with it, such as "matching".
-        writes: Whether results are written meanwhile, which on a terminal are progress enough.
+        doing: The text of the progress bar, such as "matching".
+        writes: Whether results are written at the same time. On a terminal, they show progress.
 
     Yields:
-        A function to call now and then.
+        A function to call regularly.
     """
     if not _is_terminal(sys.stderr) or (writes and _is_terminal(sys.stdout)):
         yield lambda: None
@@ -53,7 +53,7 @@ def steps(doing: str, *, at_once: bool = True) -> Iterator[Callable[[int, int], 
     """Show on standard error how many steps are done.
 
     Args:
-        doing: What is done.
+        doing: The text of the progress bar.
         at_once: Whether to show anything before the first step is done. If not, something else may
             be shown until then.
 
@@ -77,7 +77,7 @@ def steps(doing: str, *, at_once: bool = True) -> Iterator[Callable[[int, int], 
     task = bar.add_task(doing, total=None)
 
     def show(done: int, total: int) -> None:
-        bar.start()  # which it may be already
+        bar.start()  # no effect if it has started
         bar.update(task, completed=done, total=total)
 
     try:
@@ -90,7 +90,7 @@ def steps(doing: str, *, at_once: bool = True) -> Iterator[Callable[[int, int], 
 
 @contextmanager
 def counting(doing: str) -> Iterator[Callable[[int], None]]:
-    """Show on standard error how many items were read; the total is unknown."""
+    """Show on standard error how many items have been read; the total is unknown."""
     if not _is_terminal(sys.stderr):
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""How do files and standard input become lines? It knows nothing of what the lines hold."""
+"""Reads lines from files and standard input, whatever their content."""
 
 import csv
 import gzip
@@ -13,9 +13,11 @@ from typing import BinaryIO, Protocol, Self, TypeVar, cast
 
 from tamis.cli.output import INVALID, CommandError
 
-_BLOCK = 1 << 16  # some hundred events: enough to match at full speed, few enough for their matches
-_LONGEST_LINE = 1 << 26  # far beyond what the default limits leave of any line
-_BLANKS = b" \t\r\n\f"  # what the engine takes for a blank line, too
+_BLOCK = (
+    1 << 16
+)  # some hundred events: enough for full speed, and few enough for the memory of their matches
+_LONGEST_LINE = 1 << 26  # far beyond the default limits of a line
+_BLANKS = b" \t\r\n\f"  # the engine also treats these as blank
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 
@@ -23,7 +25,7 @@ T = TypeVar("T")
 
 
 class _Stream(Protocol):
-    """What buffered files and gzip files have in common."""
+    """The common interface of buffered files and gzip files."""
 
     def peek(self, size: int, /) -> bytes: ...
     def read(self, size: int, /) -> bytes: ...
@@ -31,10 +33,10 @@ class _Stream(Protocol):
 
 
 class Rows:
-    """The rows of a CSV file, each with the number of the line it begins on.
+    """The rows of a CSV file, each with the number of its first line.
 
     Attributes:
-        is_last: Whether more must be waited for, as at the end of what a pipe gave.
+        is_last: Whether reading further would have to wait, as at the end of a pipe's data.
     """
 
     def __init__(self, source: "Source") -> None:
@@ -42,10 +44,10 @@ class Rows:
         self.is_last = False
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        """The rows, the header among them, without blank lines.
+        """The rows, including the header, without blank lines.
 
         Raises:
-            CommandError: What was read is no CSV.
+            CommandError: The text is not CSV.
         """
         reader = csv.reader(self._lines(), strict=True)
         while True:
@@ -69,11 +71,11 @@ class Rows:
 
 
 class Source:
-    """A file, compressed with gzip or not, or standard input, which is named `-`.
+    """A file, compressed with gzip or not, or `-` for standard input.
 
     Attributes:
-        name: What messages call it.
-        size: Its bytes on disk; None where that is not known beforehand.
+        name: Its name in messages.
+        size: Its bytes on disk; None if unknown.
     """
 
     def __init__(self, path: Path) -> None:
@@ -100,11 +102,11 @@ class Source:
 
     @property
     def position(self) -> int:
-        """The bytes on disk that were read so far; only where `size` is known."""
+        """The bytes on disk that have been read; only if `size` is known."""
         return self._file.tell()
 
     def read(self) -> bytes:
-        """All of it."""
+        """Read everything."""
         text = self._attempt(lambda: self._stream.read(_LONGEST_LINE))
         if len(text) == _LONGEST_LINE:
             raise CommandError(f"{self.name}: longer than {_LONGEST_LINE >> 20} MiB")
@@ -113,7 +115,7 @@ class Source:
     def chunks(self) -> Iterator[tuple[int, bytes]]:
         """The text in chunks of whole lines, each with the number of its first line.
 
-        A chunk is what could be read at once, so that lines of a pipe are seen when they come.
+        A chunk is the data that one read returns, so lines of a pipe are available immediately.
         """
         number, parts, held = 1, list[bytes](), 0
         while block := self._attempt(lambda: self._stream.read1(_BLOCK)):
@@ -132,7 +134,7 @@ class Source:
             yield number, b"".join(parts)
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """The lines that are not blank, with their numbers and without their ends."""
+        """The lines that are not blank, with their numbers and without line ends."""
         for first, chunk in self.chunks():
             for number, line in enumerate_lines(first, chunk):
                 yield number, self.decode(number, line.rstrip(_BLANKS))
@@ -206,7 +208,7 @@ def enumerate_lines(first: int, chunk: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _split(chunk: bytes) -> list[bytes]:
-    """The lines of a chunk, with their ends."""
+    """The lines of a chunk, with line ends."""
     lines = [line + b"\n" for line in chunk.split(b"\n")]
     last = lines.pop()
     return [*lines, last[:-1]] if len(last) > 1 else lines

@@ -1,8 +1,8 @@
-"""What do the lines and rows of a subscriptions file say?
+"""Reads subscriptions from lines and rows.
 
 A line is a JSON object with `id`, `expression` and, optionally, `metadata`, `boost`, `priority`,
 `active_from` and `active_until`; a CSV or Parquet file has columns of these names. Only the object
-itself is read here: what an id or an expression may be, the engine judges.
+itself is read here: the engine checks ids and expressions.
 """
 
 import json
@@ -66,20 +66,20 @@ class Record:
         """The arguments of `Index.add` for it.
 
         Raises:
-            TamisError: Its expression is none.
+            TamisError: The expression is invalid.
         """
         expression = self.expression()
         return {"id": self.id, "expression": expression, "metadata": self.metadata, **self.beside}
 
     def explain(self, error: TamisError) -> str:
-        """What is wrong with it; a position names a line only where its expression has several."""
+        """The error message; the position includes a line only if the expression has several."""
         return error.message if "\n" in self._expression else on_one_line(error)
 
     def expression(self) -> Expression:
-        """Its expression, read from text or from the JSON form.
+        """Parse its expression from text or from the JSON form.
 
         Raises:
-            TamisError: It is none.
+            TamisError: The expression is invalid.
         """
         if self._is_json:
             return Expression.from_json(self._expression)
@@ -101,12 +101,12 @@ class Records:
         return self.note(number, Record(line))
 
     def note(self, number: int, record: Record, place: str = "on line") -> Record:
-        """Take note of a subscription that was read.
+        """Record a subscription that was read.
 
         Raises:
             SubscriptionError: Its id is on an earlier line.
         """
-        if type(record.id) in (str, int):  # others are no ids, as the engine will say
+        if type(record.id) in (str, int):  # the engine rejects other types
             earlier = self._lines.setdefault(record.id, number)
             if earlier != number:
                 message = f"the id {encode(record.id)} is already {place} {earlier}"
@@ -117,10 +117,10 @@ class Records:
 def read_records(
     source: Source, lines: Iterable[tuple[int, str]] | None = None
 ) -> Iterator[tuple[int, Record]]:
-    """The subscriptions of a file with their lines, or of those lines of it.
+    """The subscriptions of a file, or of the given lines of it, with their lines.
 
     Raises:
-        CommandError: A line is no subscription.
+        CommandError: A line is not a subscription.
     """
     records = Records()
     for number, line in source.lines() if lines is None else lines:
@@ -135,18 +135,18 @@ def read_expression(text: str) -> Expression:
     """Read an expression given on the command line, as text or in the JSON form.
 
     Raises:
-        TamisError: It is none.
+        TamisError: The expression is invalid.
     """
-    if text.lstrip().startswith("{"):  # which no expression's text does
+    if text.lstrip().startswith("{"):  # an expression's text never does
         return Expression.from_json(text)
     return Expression.parse(text)
 
 
 def _members(line: str) -> dict[str, str]:
-    """The members of an object: keys, and values as they are written.
+    """The members of an object: keys, and values as written.
 
-    Nested values are passed over, not parsed: the engine sees an expression as it was written, and
-    says what is wrong with it, however deep it is.
+    Nested values are skipped, not parsed: the engine gets an expression as written, and reports
+    its errors at any depth.
     """
     members: dict[str, str] = {}
     found = _OPEN.match(line)
@@ -176,7 +176,7 @@ def _unusual_key(text: str) -> str:
     if key in _KEYS.values():
         return key
     close = get_close_matches(key, _KEYS.values(), 1)
-    hint = f"did you mean `{close[0]}`?" if close else "keep data of your own in `metadata`"
+    hint = f"did you mean `{close[0]}`?" if close else "put your own data in `metadata`"
     optional = ", ".join(f"`{name}`" for name in ("metadata", *_BESIDE))
     raise SubscriptionError(
         f"unknown key {encode(key)}: a subscription has `id`, `expression` and, optionally, "

@@ -1,4 +1,4 @@
-"""`tamis test`: do the examples of rules match as they must?"""
+"""`tamis test`: check that rules match their examples."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -81,7 +81,7 @@ def _summary(tests: examples.Tests, failures: list[examples.Failure]) -> str:
     total = sum(len(rule.examples) for rule in tests.rules)
     without = sum(not rule.examples for rule in tests.rules)
     good = total - len(failures)
-    parts = [f"{len(tests.rules)} rules", f"{good} of {total} examples as they must be"]
+    parts = [f"{len(tests.rules)} rules", f"{good} of {total} examples pass"]
     if without:
         parts.append(f"{without} rules without examples")
     if tests.refused:

@@ -1,4 +1,4 @@
-"""The laboratory: published workloads from a seed, and every matcher on the same data.
+"""The laboratory: seeded workloads from the papers, and every matcher on the same data.
 
     from tamis import lab
 
@@ -8,10 +8,10 @@
 `workloads` writes workloads to files. `comparison` ranks the matchers on your own data; `timing`
 measures each in its own process.
 
-Figures of papers are measured again in steps: `experiments` reads what to measure from TOML files,
-`runner` measures it cell by cell (`cells`), `records` keeps the results, `charts` draws them,
-`verdicts` says which claims of the papers they confirm and where the default matcher was not
-fastest, and `report` puts all of it on a page.
+Repeating the figures of the papers takes several steps: `experiments` reads them from TOML files,
+`runner` measures them cell by cell (`cells`), `records` stores the results, `charts` draws them,
+`verdicts` decides which claims of the papers they confirm and where the default matcher was not
+fastest, and `report` writes everything on one page.
 """
 
 from tamis.lab.comparison import MATCHERS, XML_MATCHERS, Comparison, Measurement, compare

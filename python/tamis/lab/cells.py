@@ -1,4 +1,4 @@
-"""What is one measurement? A matcher on a workload, and the figures that are drawn from it."""
+"""One measurement: a matcher on a workload, and the metrics derived from it."""
 
 import hashlib
 import json
@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured, and how long it may take.
+    """The extent of a measurement, and its limits.
 
     Attributes:
-        events: How many events are matched.
-        sample: On how many of them the matches are compared.
+        events: The number of events to match.
+        sample: The number of events whose matches are compared.
         repetitions: The maximum number of repetitions; the fastest counts.
         seconds: No repetition starts after this time.
-        time_limit: Seconds for everything, building included.
+        time_limit: Seconds for everything, including building.
         memory_limit: MiB for everything.
     """
 
@@ -30,14 +30,14 @@ class Effort:
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement to be made, in its own process.
+    """One measurement, made in its own process.
 
     Attributes:
         workload: Its name.
-        parameters: Of the workload, the seed among them.
+        parameters: The parameters of the workload, including the seed.
         matcher: Its name, or `module:factory` for an external one.
-        options: Its switches.
-        effort: How much is measured.
+        options: The options of the matcher.
+        effort: The extent of the measurement.
     """
 
     workload: str
@@ -48,7 +48,7 @@ class Cell:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """As the native module takes it."""
+        """The specification that the native module takes."""
         effort = asdict(self.effort)
         del effort["time_limit"], effort["memory_limit"]
         return {
@@ -61,7 +61,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Cells with the same key measure the same, whichever figures use them."""
+        """The identity of the measurement; figures with the same cell share its record."""
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
@@ -71,13 +71,13 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a record.
+    """A number computed from a record.
 
     Attributes:
         of: A column, or a name within one: `best_us`, `counters.entries`, `statistics.sharing`.
         label: The label of the axis.
-        minus: What is taken off it.
-        per: What it is divided by.
+        minus: Columns to subtract.
+        per: The column to divide by.
         times: A factor, for the unit.
     """
 
@@ -114,6 +114,6 @@ def _look(row: Row, name: str) -> float | None:
     value = row.get(column)
     if inner and value is not None:
         value = json.loads(value).get(inner)
-        if isinstance(value, dict):  # a statistic, beside what was asked for
+        if isinstance(value, dict):  # a statistic, with its requested value
             value = value.get("measured")
     return value

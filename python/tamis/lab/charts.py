@@ -1,6 +1,6 @@
-"""How are results drawn? Lines over the varied parameter, bars, or dots; one colour per matcher.
+"""Draws results: lines over the varied parameter, bars, or dots, with one colour per matcher.
 
-A bar's length is read from zero, so on a logarithmic axis there are dots instead.
+Bars must start at zero, so a logarithmic axis has dots instead.
 """
 
 import textwrap
@@ -75,8 +75,8 @@ _APART = ("red", "blue", "green", "purple", "orange", "teal")
 def style(series: Series, beside: Sequence[Series]) -> tuple[str, str, str]:
     """Colour, marker and line.
 
-    The same matcher in other ways differs in the line and, where no other matcher has several
-    ways, in the colour.
+    Variants of one matcher differ in the line style and, if no other matcher has variants, in
+    the colour.
     """
     same = [each.name for each in beside if each.matcher == series.matcher]
     variant = same.index(series.name)
@@ -95,7 +95,7 @@ def _ways(series: Series, beside: Sequence[Series]) -> int:
 
 
 def _spare(matcher: str, beside: Sequence[Series]) -> tuple[str, str]:
-    """For a matcher from elsewhere: a colour that none of the others has, by its place."""
+    """An unused colour for an external matcher, by its position."""
     names = dict.fromkeys(each.matcher for each in beside)
     used = {_STYLES[name][0] for name in names if name in _STYLES}
     free = [colour for colour in _COLOURS if colour not in used] or list(_COLOURS)
@@ -124,7 +124,7 @@ _METRIC_LINES = ("-", "--", ":")
 
 
 def save(results: Results, folder: Path, formats: tuple[str, ...] = ("svg", "png")) -> list[Path]:
-    """Draw a chart into files; the same records give the same bytes.
+    """Draw a chart into files. The same records give the same bytes.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
@@ -184,7 +184,7 @@ def _encode(results: Results, suffix: str) -> bytes:
 
     to = BytesIO()
     about = ("Creator", "Date", "Format", "Type") if suffix == "svg" else ("Software",)
-    salt = results.experiment.name  # names within one page must differ from chart to chart
+    salt = results.experiment.name  # ids must differ between charts on one page
     with matplotlib.rc_context({**_SETTINGS, "svg.hashsalt": salt}):
         draw(results).savefig(
             to, format=suffix, dpi=144, bbox_inches="tight", metadata=dict.fromkeys(about)
@@ -193,7 +193,7 @@ def _encode(results: Results, suffix: str) -> bytes:
 
 
 def _scale(axis: "Axis", logarithmic: bool, few: bool = False) -> None:
-    """Ticks are written as numbers, not as powers."""
+    """Write ticks as numbers, not as powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     if logarithmic:
@@ -251,11 +251,11 @@ def _lines(axes: "Axes", results: Results) -> None:
 
 
 _BELOW: dict[str, Any] = {"linewidth": 5.0, "markersize": 9.0, "alpha": 0.55}
-_COINCIDE = 0.02  # lines that are nowhere further apart, as a part of the axis, hide each other
+_COINCIDE = 0.02  # lines closer than this fraction of the axis hide each other
 
 
 def _hidden(results: Results) -> set[str]:
-    """The series that a later one is drawn on top of; they are drawn wider."""
+    """The series that a later one hides; they are drawn wider."""
     from math import log
 
     drawing, every = results.experiment.drawing, results.experiment.series
@@ -279,7 +279,7 @@ def _hidden(results: Results) -> set[str]:
 
 
 def _thinned(places: Sequence[float], names: Sequence[str]) -> list[str]:
-    """Names of ticks; those that would run into the next one are left out."""
+    """Tick labels, without those that would overlap the next one."""
     span = (max(places) - min(places)) or 1.0
     kept, shown = [""] * len(names), None
     for at in (len(names) - 1, *range(len(names) - 1)):
@@ -292,7 +292,7 @@ def _thinned(places: Sequence[float], names: Sequence[str]) -> list[str]:
 
 
 def _bars(axes: "Axes", results: Results, value: int) -> None:
-    """The bars of one value, on an axis of its own; a further figure stands within, paler."""
+    """Draw the bars of one value on a separate axis; a second metric is paler, inside the first."""
     drawing, every = results.experiment.drawing, results.experiment.series
     first, *within = drawing.metrics
     for place, series in enumerate(every):
@@ -316,7 +316,7 @@ def _bars(axes: "Axes", results: Results, value: int) -> None:
 
 
 def _rows(results: Results) -> "Figure":
-    """A row for every series; a panel for every figure of one value, or for every value."""
+    """One row per series; one panel per metric of a single value, or one per value."""
     from matplotlib.figure import Figure
 
     drawing = results.experiment.drawing
@@ -334,7 +334,7 @@ def _rows(results: Results) -> "Figure":
         if len(results.values) > 1:
             title = f"{drawing.x_label}: {results.name(value)}"
             axes.set_title(title, fontweight="normal", fontsize=8.5)
-    if len(results.values) > 1 and len(panels) > 1:  # one name for what all of them show
+    if len(results.values) > 1 and len(panels) > 1:  # one label for all panels
         for axes in columns:
             axes.set_xlabel("")
         figure.supxlabel(drawing.metrics[0].label, fontsize=9)
@@ -342,7 +342,7 @@ def _rows(results: Results) -> "Figure":
 
 
 def _row_panel(axes: "Axes", results: Results, value: int, metric: Metric) -> None:
-    """A bar for every series, or a dot on a logarithmic axis, with its figure beside it."""
+    """Draw a bar per series, or a dot on a logarithmic axis, with its number next to it."""
     every, logarithmic = results.experiment.series, "y" in results.experiment.drawing.log
     for row, series in enumerate(every):
         colour, marker, _ = style(series, every)

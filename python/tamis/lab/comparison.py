@@ -11,29 +11,30 @@ from tamis.errors import DocumentError, EventError, SubscriptionError
 from tamis.lab.timing import Answer, Data, Job, half_of_memory, run_alone
 from tamis.xml import Engine
 
-_AS_FAST = 1.1  # what the default matcher may take longer than the fastest, and still be advised
+_AS_FAST = 1.1  # recommend the default if it takes at most this much longer than the fastest
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One matcher on the data. Only one that was `measured` has figures.
+    """One matcher on the data. Only a `measured` one has figures.
 
     Attributes:
         matcher: Its name.
-        status: `measured`; `differs` from `scan`; `refused` the data; `late`: beyond the time
-            limit; `failed` otherwise, such as beyond the memory limit.
+        status: `measured`; `differs`: other matches than `scan`; `refused`: the matcher does not
+            support the data; `late`: over the time limit; `failed`: other errors, such as
+            exceeding the memory limit.
         reason: Why there are no figures.
-        uses: The algorithm at work, which `"auto"` chose.
-        build_seconds: Reading the expressions and compiling them.
+        uses: The algorithm that `"auto"` chose.
+        build_seconds: The time to parse and compile the expressions.
         bytes: The memory that matching needs, if the matcher reports it.
-        peak_bytes: The most by which the process grew, in building and matching; on Linux only.
-        best_us: Microseconds per event, on average over the fastest repetition.
-        median_us: Of the single events of that repetition.
-        p99_us: Likewise, the 99th percentile.
-        events_per_second: By `best_us`.
-        matches_per_event: On average.
-        timed: How many events were matched per repetition.
-        repetitions: How often.
+        peak_bytes: The peak growth of the process while building and matching; Linux only.
+        best_us: Mean microseconds per event in the fastest repetition.
+        median_us: The median over the events of that repetition.
+        p99_us: The 99th percentile over these events.
+        events_per_second: Computed from `best_us`.
+        matches_per_event: The mean number of matches.
+        timed: The number of events per repetition.
+        repetitions: The number of repetitions.
     """
 
     matcher: str
@@ -58,7 +59,7 @@ class Comparison:
 
     Attributes:
         measurements: In the order of the matchers.
-        settings: What was compared: numbers of subscriptions and events, limits, the seed.
+        settings: The numbers of subscriptions and events, the limits and the seed.
     """
 
     measurements: Sequence[Measurement]
@@ -66,13 +67,13 @@ class Comparison:
 
     @property
     def ranking(self) -> list[Measurement]:
-        """Those measured, the fastest first."""
+        """The measured matchers, fastest first."""
         measured = [each for each in self.measurements if each.best_us is not None]
         return sorted(measured, key=lambda each: each.best_us or 0.0)
 
     @property
     def recommended(self) -> str | None:
-        """The fastest matcher, or `"auto"` if it is hardly slower; None if none was measured."""
+        """The fastest matcher, or `"auto"` if it is almost as fast; None if none was measured."""
         if not self.ranking:
             return None
         fastest = self.ranking[0]
@@ -83,7 +84,7 @@ class Comparison:
 
     @property
     def recommendation(self) -> str:
-        """The advice as a sentence, with its numbers."""
+        """The recommendation as a sentence with numbers."""
         ranking = self.ranking
         if not ranking:
             return "no matcher could be measured"
@@ -126,29 +127,29 @@ def compare(
 ) -> Comparison:
     """Measure matchers on the same data, each in its own process.
 
-    First, `scan` answers a sample of the events. A matcher that gives another answer to one of
-    them, or finds more or fewer matches in all events, is reported as such, without any time.
+    First, `scan` matches a sample of the events. A matcher with other results on the sample, or
+    with another number of matches in all events, is reported without any time.
 
     Args:
         subscriptions: Ids and the texts of expressions, or XPath.
         events: JSON objects, or documents.
         family: `xml` if they are XPath and documents.
-        matchers: What to compare, all by default: names that `Index`, or `xml.Filter`, knows, or
-            `module:factory` for another: what `factory(missing=...)`, or for XML `factory()`,
-            returns has `add_many(pairs)` and `match(event)`.
+        matchers: The matchers to compare; all by default. Names that `Index` or `xml.Filter`
+            accepts, or `module:factory` for an external one: `factory(missing=...)`, or for XML
+            `factory()`, returns an object with `add_many(pairs)` and `match(event)`.
         missing: The truth of a predicate on an attribute without a value.
         time_limit: Seconds for each matcher, including building.
         memory_limit: Bytes for each matcher; half of the machine's memory by default. Not
             enforced on Windows.
-        sample: On how many events the answers are compared; on fewer where `scan` is too slow.
-        seed: Chooses the sample.
+        sample: The number of events whose matches are compared; fewer if `scan` is too slow.
+        seed: The seed for choosing the sample.
         show: Called with the name of each matcher before it runs.
 
     Raises:
-        ValueError: There is nothing to compare, no such matcher, or `scan` exceeds a limit.
-        SubscriptionError: A subscription is invalid; says which.
+        ValueError: There is nothing to compare, a matcher is unknown, or `scan` exceeds a limit.
+        SubscriptionError: A subscription is invalid; the error says which.
         EventError: An event is invalid; `item` is its position.
-        DocumentError: Likewise a document.
+        DocumentError: A document is invalid; `item` is its position.
     """
     data = Data(list(subscriptions), list(events))
     known = XML_MATCHERS if family == "xml" else MATCHERS
@@ -171,7 +172,9 @@ def compare(
     if reference["status"] == "refused":
         raise SubscriptionError(reference["reason"])
     if "answers" not in reference:
-        raise ValueError(f"scan, which judges the others, gave no answers: {reference['reason']}")
+        raise ValueError(
+            f"scan, the reference for the others, gave no results: {reference['reason']}"
+        )
     expected = [(count, digest) for count, digest in reference["answers"]]
     found = []
     for matcher in dict.fromkeys(matchers):
@@ -194,21 +197,21 @@ def _check(
     data: Data, matchers: Sequence[str], known: Sequence[str], time_limit: float, sample: int
 ) -> None:
     if not data.subscriptions or not data.events:
-        raise ValueError("comparing needs a subscription and an event at least")
+        raise ValueError("a comparison needs at least one subscription and one event")
     if not time_limit > 0 or sample < 1:
-        raise ValueError("the time limit and the sample are above 0")
+        raise ValueError("the time limit and the sample must be above 0")
     for matcher in matchers:
         if matcher not in known and not all(matcher.partition(":")):
             names = ", ".join(known)
-            raise ValueError(f"there is no matcher {matcher!r}, but {names}, or module:factory")
+            raise ValueError(f"unknown matcher {matcher!r}; known: {names}, or module:factory")
 
 
 def _judge(matcher: str, outcome: dict[str, Any], reference: dict[str, Any]) -> Measurement:
-    """The figures, unless `scan`, timed on as many events, found another number of matches."""
+    """The figures, unless `scan` found another number of matches on the same events."""
     outcome.pop("answers", None)
     events, matches = outcome.get("timed"), outcome.get("matches_per_event")
     if events == reference["timed"] and matches != reference["matches_per_event"]:
         wanted = reference["matches_per_event"]
-        reason = f"{matches:g} matches per event over {events} events, {wanted:g} by scan"
+        reason = f"{matches:g} matches per event over {events} events, but scan finds {wanted:g}"
         return Measurement(matcher, "differs", reason)
     return Measurement(matcher, **outcome)

@@ -1,4 +1,4 @@
-"""What is measured and drawn for a figure of a paper? Experiments as TOML files, checked."""
+"""Experiments: reads and checks the TOML files that describe figures of the papers."""
 
 import json
 import tomllib
@@ -31,16 +31,16 @@ _MISSING: Any = object()
 
 
 class ExperimentError(ValueError):
-    """An experiment's file is wrong: says which, where, and what would be right."""
+    """An experiment's file is invalid; the message says where, and what would be valid."""
 
 
 class Table:
-    """The entries of a table that are yet to be taken.
+    """A TOML table whose entries are taken one by one.
 
     Args:
         file: The name to use in messages.
-        entries: What the file has there.
-        path: The keys that lead there.
+        entries: The entries of the table.
+        path: The keys that lead to the table.
     """
 
     def __init__(self, file: str, entries: dict[str, Any], path: str = "") -> None:
@@ -50,7 +50,7 @@ class Table:
         self._known = list[str]()
 
     def take(self, key: str, kind: type[T], default: T = _MISSING) -> T:
-        """The value of a key, which is of that kind; without a default it must be there."""
+        """The value of a key, checked for its type; without a default the key is required."""
         self._known.append(key)
         value = self._entries.pop(key, default)
         if value is _MISSING:
@@ -58,14 +58,14 @@ class Table:
         if kind is float and type(value) is int:
             value = float(value)
         if value is not default and kind is not object and type(value) is not kind:
-            raise self.error(key, f"is {_TYPE_NAMES[kind]}, not {value!r}")
+            raise self.error(key, f"must be {_TYPE_NAMES[kind]}, not {value!r}")
         return value  # type: ignore[no-any-return]
 
     def choose(self, key: str, choices: Sequence[str], default: str) -> str:
         """One of several words."""
         value = self.take(key, str, default)
         if value not in choices:
-            raise self.error(key, f"is {' or '.join(map(repr, choices))}, not {value!r}")
+            raise self.error(key, f"must be {' or '.join(map(repr, choices))}, not {value!r}")
         return value
 
     def words(self, key: str) -> tuple[str, ...]:
@@ -73,14 +73,14 @@ class Table:
         values = self.take(key, list, [])
         for value in values:
             if type(value) is not str:
-                raise self.error(key, f"is a list of texts, not of {value!r}")
+                raise self.error(key, f"must be a list of texts, not of {value!r}")
         return tuple(values)
 
     def above(self, key: str, kind: type[T], default: T) -> T:
         """A number above 0."""
         value = self.take(key, kind, default)
         if not value > 0:  # type: ignore[operator]
-            raise self.error(key, f"is above 0, not {value!r}")
+            raise self.error(key, f"must be above 0, not {value!r}")
         return value
 
     def table(self, key: str) -> "Table":
@@ -88,28 +88,28 @@ class Table:
         return Table(self.file, self.take(key, dict, {}), self._path(key))
 
     def tables(self, key: str) -> list["Table"]:
-        """A list of tables within."""
+        """A list of nested tables."""
         found = []
         for number, entries in enumerate(self.take(key, list, []), 1):
             if type(entries) is not dict:
-                raise self.error(key, f"is a list of tables, not of {entries!r}")
+                raise self.error(key, f"must be a list of tables, not of {entries!r}")
             found.append(Table(self.file, entries, f"{self._path(key)}[{number}]"))
         return found
 
     def rest(self) -> dict[str, Any]:
-        """Whatever was not taken."""
+        """The entries that were not taken."""
         rest, self._entries = self._entries, {}
         return rest
 
     def done(self) -> None:
-        """Nothing may be left."""
+        """Raise an error if an entry was not taken."""
         for key in self._entries:
             near = get_close_matches(key, self._known, 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"but {', '.join(self._known)}"
+            hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(self._known)}"
             raise self.error(key, f"is not a key here; {hint}")
 
     def error(self, key: str, text: str) -> ExperimentError:
-        """What is wrong with a key."""
+        """The error for a key."""
         return ExperimentError(f"{self.file}: `{self._path(key)}` {text}")
 
     def _path(self, key: str) -> str:
@@ -117,11 +117,11 @@ class Table:
 
 
 def read_metric(holder: Table, key: str, entry: object) -> Metric:
-    """A metric as a file has it: the name of one, or a table that begins with one."""
+    """Read a metric: its name, or a table that extends a named one."""
     if isinstance(entry, str):
         return _named(entry)
     if not isinstance(entry, dict):
-        raise holder.error(key, f"is the name of a figure or a table, not {entry!r}")
+        raise holder.error(key, f"must be the name of a metric or a table, not {entry!r}")
     table = Table(holder.file, entry, f"{holder.path}.{key}" if holder.path else key)
     metric = _named(table.take("of", str))
     metric = replace(
@@ -141,15 +141,15 @@ def _named(name: str) -> Metric:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """What is drawn as one line.
+    """One line of a chart.
 
     Attributes:
         name: Unique among those of an experiment; the matcher's name by default.
-        label: How the paper calls it.
-        matcher: What is measured.
-        options: Switches of the matcher.
-        parameters: Its own parameters of the workload, if it has any.
-        judge: The matcher, and its options, that has the right answers.
+        label: Its name in the paper.
+        matcher: The measured matcher.
+        options: The options of the matcher.
+        parameters: Workload parameters for this series only.
+        judge: The matcher, with its options, whose results are the reference.
     """
 
     name: str
@@ -173,7 +173,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Drawing:
-    """How figures are shown: the axes of a chart, or the sides of a table."""
+    """How results are shown: the axes of a chart, or the rows and columns of a table."""
 
     kind: str
     x: Metric | None
@@ -192,19 +192,19 @@ CLAIMS = (
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says of some series, so that records can be asked about it.
+    """A paper's claim about some series, which can be checked against records.
 
     Attributes:
-        says: In words.
-        kind: `order`: the first has the least. `growth`: the first grows the least. `linear`,
-            `sublinear`: each grows as the value does, or less. `rises`,
-            `falls`, `steady`: each, from the first value to the last. `alike`: both have about the
-            same. `share`: the second figure is most of the first; `minor`: less than half of it.
-            `absent`: each gives up.
+        says: The claim in words.
+        kind: `order`: the series are in ascending order. `growth`: their growth is in ascending
+            order. `linear`, `sublinear`: each grows in proportion to the value, or less. `rises`,
+            `falls`, `steady`: the change of each from the first value to the last. `alike`: both
+            are about equal. `share`: the second metric is most of the first; `minor`: less than
+            half of it. `absent`: each gives up.
         of: The names of the series.
-        by: For an order, the paper's factor; 0 if it gives none.
-        last: Of an order, whether only the last value counts.
-        why: Why it is otherwise here; else what the experiment gives.
+        by: For an order, the paper's factor; 0 if there is none.
+        last: For an order, whether only the last value counts.
+        why: Why our result differs; by default that of the experiment.
     """
 
     says: str
@@ -217,20 +217,20 @@ class Claim:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or table of a paper, to be measured and drawn again.
+    """A figure or table of a paper to repeat.
 
     Attributes:
-        name: Paper and figure, such as `whang/fig14`, or that of its file.
-        call: What `tamis lab run` finds it by: its name, or the path of its file.
+        name: Paper and figure, such as `whang/fig14`, or the name of its file.
+        call: The argument of `tamis lab run`: its name, or the path of its file.
         title: What it shows.
         source: The section, figure or table.
-        found: What the paper found, in a sentence; empty if there is no paper.
-        claims: What the paper says, each to be confirmed or not.
-        order: The series as the paper has them, the least first.
-        why: Why another order is found here, once it is known.
-        note: What is otherwise here than in the paper.
-        series: What is compared.
-        plans: By scale.
+        found: The paper's result in a sentence; empty if there is no paper.
+        claims: The claims of the paper.
+        order: The series in the paper's order, lowest first.
+        why: Why the order differs here, if known.
+        note: How the experiment differs from the paper's.
+        series: The series to compare.
+        plans: The plans by scale.
         drawing: How it is shown.
     """
 
@@ -248,7 +248,7 @@ class Experiment:
     drawing: Drawing
 
     def cells(self, scale: str, seed: int) -> Iterator[tuple[Series, int, Cell, Cell]]:
-        """Every series at the place of every value: what is measured, and what judges it."""
+        """Every series with the position of every value: the cell, and the cell of its judge."""
         plan = self.plans[scale]
         for place, value in enumerate(plan.values):
             for series in self.series:
@@ -265,7 +265,7 @@ class Experiment:
 
 
 def shipped() -> dict[str, Path]:
-    """The files of the experiments that come with the package, by name."""
+    """The files of the included experiments, by name."""
     return {
         f"{path.parent.name}/{path.stem}": path
         for path in sorted(_SHIPPED.glob("*/*.toml"), key=_order)
@@ -273,14 +273,14 @@ def shipped() -> dict[str, Path]:
 
 
 def find(*names: str) -> list[Experiment]:
-    """The experiments of these names.
+    """Find experiments by name.
 
     Args:
         names: `ji/fig12a`, or `fig12a` if that is unambiguous; a paper, such as `ji`, for all its
             experiments; `all`; or the path of a TOML file.
 
     Raises:
-        ExperimentError: A name is unknown or ambiguous, or its file is wrong.
+        ExperimentError: A name is unknown or ambiguous, or its file is invalid.
     """
     known = shipped()
     found = dict[str, Path]()
@@ -295,11 +295,11 @@ def find(*names: str) -> list[Experiment]:
         papers = [each for each in known if name in ("all", each.partition("/")[0])]
         figures = [each for each in known if name in (each, each.partition("/")[2])]
         if len(figures) > 1:
-            raise ExperimentError(f"{name!r} is one of {', '.join(figures)}: say which")
+            raise ExperimentError(f"{name!r} is ambiguous: {', '.join(figures)}")
         if not papers and not figures:
             all_papers = ", ".join(dict.fromkeys(each.partition("/")[0] for each in known))
             raise ExperimentError(
-                f"there is no experiment {name!r}: name a figure such as whang/fig14, a paper "
+                f"unknown experiment {name!r}: name a figure such as whang/fig14, a paper "
                 f"({all_papers}), all, or a file that ends with .toml"
             )
         found |= {each: known[each] for each in papers or figures}
@@ -307,16 +307,16 @@ def find(*names: str) -> list[Experiment]:
 
 
 def read(path: Path, name: str | None = None) -> Experiment:
-    """The experiment of a file.
+    """Read an experiment from a file.
 
     Raises:
-        ExperimentError: It cannot be read; says where and what would be right.
+        ExperimentError: The file is invalid; the error says where, and what would be valid.
     """
     table = Table(str(path) if name is None else f"{name}.toml", _load(path))
     texts = {key: table.take(key, str) for key in ("title", "source")}
     texts |= {key: table.take(key, str, "") for key in ("found", "why", "note")}
     measured = table
-    if other := table.take("cells", str, ""):  # drawn from what another experiment measures
+    if other := table.take("cells", str, ""):  # drawn from the cells of another experiment
         beside = path.with_name(f"{other}.toml")
         measured = Table(f"{other}.toml", _load(beside))
         for key in ("title", "source", "found", "claims", "why", "note", "order", "draw"):
@@ -360,7 +360,9 @@ def _series(table: Table) -> tuple[Series, ...]:
         matcher = each.take("matcher", str)
         name = each.take("name", str, matcher)
         if name in found:
-            raise each.error("name", f"is {name!r} a second time: give each series its own")
+            raise each.error(
+                "name", f"is {name!r}, which another series has: give each a different one"
+            )
         found[name] = Series(
             name=name,
             label=each.take("label", str, name),
@@ -371,17 +373,17 @@ def _series(table: Table) -> tuple[Series, ...]:
         )
         each.done()
     if not found:
-        raise table.error("series", "is missing: [[series]] with a `matcher`, at least once")
+        raise table.error("series", "is missing: add at least one [[series]] with a `matcher`")
     return tuple(found.values())
 
 
 def _chosen(table: Table, key: str, series: tuple[Series, ...]) -> tuple[Series, ...]:
-    """The series that a list names."""
+    """The series in a list of names."""
     known = {each.name: each for each in series}
     names = table.words(key)
     for name in names:
         if name not in known:
-            raise table.error(key, f"has {name!r}, but the series are {', '.join(known)}")
+            raise table.error(key, f"contains {name!r}, but the series are {', '.join(known)}")
     return tuple(known[name] for name in names)
 
 
@@ -428,10 +430,10 @@ def _plans(table: Table) -> dict[str, Plan]:
         effort.done()
         values = varied.rest()
         if len(values) > 1:
-            raise table.error("varied", f"has one parameter, not {', '.join(values)}")
+            raise table.error("varied", f"must have one parameter, not {', '.join(values)}")
         for key, list_of in values.items():
             if type(list_of) is not list or not list_of:
-                raise varied.error(key, f"is a list of values, not {list_of!r}")
+                raise varied.error(key, f"must be a list of values, not {list_of!r}")
         parameter, listed = next(iter(values.items()), (None, [None]))
         plans[scale] = Plan(name, workload.rest(), parameter, tuple(listed), Effort(**limits))
     return plans
@@ -447,7 +449,7 @@ def _drawing(table: Table, plan: Plan) -> Drawing:
     log = table.words("log")
     for axis in log:
         if axis not in ("x", "y"):
-            raise table.error("log", f"has 'x' and 'y', not {axis!r}")
+            raise table.error("log", f"may contain 'x' and 'y', not {axis!r}")
     drawing = Drawing(
         kind=kind,
         x=metric,
@@ -462,7 +464,7 @@ def _drawing(table: Table, plan: Plan) -> Drawing:
 
 
 def _check_table(table: Table, experiment: Experiment) -> None:
-    """A table has two sides: of what is not on them there is one."""
+    """Check that a table has different rows and columns, and a single item of the third kind."""
     drawing = experiment.drawing
     counts = {
         "values": len(experiment.plans["full"].values),
@@ -470,14 +472,14 @@ def _check_table(table: Table, experiment: Experiment) -> None:
         "metrics": len(drawing.metrics),
     }
     if drawing.rows == drawing.columns:
-        raise table.error("draw.columns", f"is another side than `rows`, not {drawing.rows!r}")
+        raise table.error("draw.columns", f"must differ from `rows`, which is {drawing.rows!r}")
     (third,) = set(counts) - {drawing.rows, drawing.columns}
     if drawing.kind == "table" and counts[third] > 1:
         raise table.error("draw.rows", f"and `columns` leave out {counts[third]} {third}")
 
 
 def _order(path: Path) -> tuple[str, bool, int, str]:
-    """Papers by name; their figures by number, then other experiments."""
+    """Sort by paper, then by figure number; other experiments come last."""
     number = "".join(each for each in path.stem if each.isdigit())
     return path.parent.name, not path.stem.startswith("fig"), int(number or 0), path.stem
 
@@ -490,15 +492,15 @@ def measurable() -> dict[str, Any]:
 
 
 def is_foreign(matcher: str) -> bool:
-    """Whether it is `module:factory`, from elsewhere."""
+    """Whether a matcher is external: `module:factory`."""
     return all(matcher.partition(":"))
 
 
 def check(experiment: Experiment) -> None:
-    """Whether everything that an experiment names is there.
+    """Check that all names in an experiment exist.
 
     Raises:
-        ExperimentError: Something is not; says what, in which file, and what there is.
+        ExperimentError: A name is unknown; the error lists the known ones.
     """
     for plan in experiment.plans.values():
         workloads = measurable()["workloads"]
@@ -527,5 +529,5 @@ def _known(experiment: Experiment, key: str, name: str, names: Iterable[str]) ->
     if name in names:
         return
     near = get_close_matches(name, names, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
     raise ExperimentError(f"{experiment.name}.toml: `{key}` cannot be {name!r}; {hint}")

@@ -1,4 +1,4 @@
-"""Where are measurements kept? In a Parquet file per machine and day, with a row per cell."""
+"""Stores measurements: one Parquet file per machine and day, with one row per cell."""
 
 import hashlib
 import json
@@ -20,14 +20,14 @@ from tamis.lab.experiments import Experiment, Series
 
 
 def record(comparison: Comparison, folder: str | Path) -> Path:
-    """Write a comparison as a file named by the moment, one row per matcher.
+    """Write a comparison to a file named after the time, with one row per matcher.
 
     Args:
-        comparison: What was measured.
+        comparison: The comparison to write.
         folder: Where to write; created if it does not exist.
 
     Returns:
-        The file: Parquet, or JSON lines where pyarrow is not installed.
+        The file: Parquet, or JSON lines if pyarrow is not installed.
     """
     now = datetime.now(UTC)
     common = {"recorded": now.isoformat(), **machine(), **comparison.settings}
@@ -49,7 +49,7 @@ def record(comparison: Comparison, folder: str | Path) -> Path:
 
 
 def machine() -> dict[str, Any]:
-    """What figures depend on beside the code: versions and the machine."""
+    """The versions and the machine, on which figures depend besides the code."""
     return {
         "tamis": __version__,
         "python": platform.python_version(),
@@ -100,7 +100,7 @@ class Records:
     """The records of one machine.
 
     Args:
-        folder: Where they are; a new machine's is made with the first record.
+        folder: The folder of the records; created with the first record.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -111,17 +111,17 @@ class Records:
                 self._rows.setdefault(row["key"], []).append(row)
 
     def latest(self, key: str, engine: str | None = None) -> Row | None:
-        """The last record of a cell; of this build of the engine if one is given."""
+        """The latest record of a cell; if `engine` is given, of this build of the engine."""
         rows = self._rows.get(key, [])
         rows = [row for row in rows if engine in (None, row["engine"])]
         return max(rows, key=lambda row: str(row["recorded"]), default=None)
 
     def all(self) -> list[Row]:
-        """Every record there is."""
+        """All records."""
         return [row for rows in self._rows.values() for row in rows]
 
     def add(self, row: Row) -> None:
-        """Keep a row in the file of the day."""
+        """Add a row to the file of the day."""
         self._rows.setdefault(row["key"], []).append(row)
         path = self.folder / f"{row['recorded'][:10]}.parquet"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ class Records:
 
 
 def describe(cell: Cell, outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """A row: the cell, what came of it, the machine and the versions."""
+    """A row: the cell, its outcome, the machine and the versions."""
     row = {
         "recorded": datetime.now(UTC).isoformat(timespec="milliseconds"),
         **machine(),
@@ -153,7 +153,7 @@ def describe(cell: Cell, outcome: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def here() -> str:
-    """The name of this machine's folder: its CPU and how many cores it has."""
+    """The name of this machine's folder: its CPU and number of cores."""
     about = machine()
     words = re.findall(r"[a-z0-9]+", str(about["cpu"]).lower())
     return "-".join([*words, str(about["cores"]), "cores"])
@@ -161,7 +161,7 @@ def here() -> str:
 
 @cache
 def engine() -> str:
-    """Which build of the native module is at work, by its content."""
+    """A hash of the native module, which identifies its build."""
     content = Path(str(tamis._tamis.__file__)).read_bytes()
     return hashlib.blake2b(content, digest_size=6).hexdigest()
 
@@ -173,7 +173,7 @@ def _read(path: Path) -> list[Row]:
 
 
 def _write(path: Path, rows: Iterable[Row]) -> None:
-    """Replaces the file at once, lest an interrupted run leaves half of one."""
+    """Replace the file atomically, so that an interrupted run leaves no partial file."""
     from pyarrow import Table
     from pyarrow.parquet import write_table
 
@@ -190,14 +190,14 @@ def _schema() -> Any:
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured for an experiment at a scale.
+    """The measurements of an experiment at one scale.
 
     Attributes:
-        experiment: What was asked.
+        experiment: The experiment.
         scale: `full` or `small`.
-        values: Those of the varied parameter; one None if nothing varies.
-        rows: By the names of series and the positions of values; not all need be there.
-        records: All of them by key, those of judges included.
+        values: The values of the varied parameter; a single None if nothing varies.
+        rows: The records by series name and value position; some may be missing.
+        records: All records by key, including those of judges.
     """
 
     experiment: Experiment
@@ -212,7 +212,7 @@ class Results:
         return metric(row) if row is not None and row["status"] == "measured" else None
 
     def text(self, series: Series, value: int, metric: Metric) -> str:
-        """A figure as it is printed; if there is none, what happened to the cell."""
+        """A figure as printed; if there is none, the status of the cell."""
         row = self.rows.get((series.name, value))
         if row is None or row["status"] == "measured":
             return number(self.figure(series, value, metric))
@@ -228,12 +228,12 @@ class Results:
         return (self.experiment.plans[self.scale].varied or "").replace("_", " ")
 
     def name(self, value: int) -> str:
-        """How a value is written."""
+        """A value as printed."""
         return name(self.values[value])
 
     @property
     def notes(self) -> list[str]:
-        """What is absent, and why."""
+        """Which figures are missing, and why."""
         found = dict[str, list[str]]()
         for series in self.experiment.series:
             for value in range(len(self.values)):
@@ -265,7 +265,7 @@ def collect(experiment: Experiment, records: Records, scale: str, seed: int) -> 
 
 
 def name(value: Any) -> str:
-    """How a value of a parameter is printed: 100,000; 0.25; 1 to 3; all, if nothing varies."""
+    """A parameter value as printed: 100,000; 0.25; 1 to 3; all, if nothing varies."""
     if value is None:
         return "all"
     if isinstance(value, list):
@@ -276,7 +276,7 @@ def name(value: Any) -> str:
 
 
 def number(value: float | None) -> str:
-    """A figure with three digits, or all those before the point; a hyphen for none."""
+    """A figure with three digits, or all digits before the point; a hyphen for none."""
     if value is None:
         return "-"
     size = abs(value)

@@ -1,4 +1,4 @@
-"""What do the records show? One page: what each paper found, and what we measured."""
+"""Writes one page with each paper's results next to our measurements."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
@@ -58,7 +58,7 @@ def _cells(tag: str, texts: Sequence[str]) -> str:
 
 
 def _cross(results: Results, rows: str, columns: str) -> Grid:
-    """A table of two of values, series and metrics; the third has a single item."""
+    """A table of two of: values, series, metrics. The third has a single item."""
     experiment = results.experiment
     sides: dict[str, tuple[Sequence[Any], Callable[[Any], str]]] = {
         "values": (range(len(results.values)), results.name),
@@ -126,7 +126,7 @@ def _against(results: Results, places: Sequence[int]) -> tuple[int, list[str]]:
 
 
 class _Wording(NamedTuple):
-    """How to speak of a figure: `{}` stands for a factor."""
+    """Phrases for a kind of figure; `{}` stands for a factor."""
 
     noun: str
     least: str
@@ -286,7 +286,7 @@ def page(every: Sequence[Results], remark: str = "") -> str:
     ]
     told = verdicts(every)
     if len(told) > 1:
-        parts += ["<h2>What the papers say, and what is found here</h2>"]
+        parts += ["<h2>The papers' claims, and our results</h2>"]
         parts += [f"<p>{escape(_summary(told))}</p>", html(told).replace("<table>", _WORDS, 1)]
     for paper, results in _by_paper(every):
         experiment = results.experiment
@@ -318,7 +318,7 @@ def write_markdown(every: Sequence[Results], path: Path, remark: str = "") -> li
     told = verdicts(every)
     if len(told) > 1:
         table = markdown(told).replace("---:|", "---|")
-        parts += ["## What the papers say, and what is found here", _summary(told), table]
+        parts += ["## The papers' claims, and our results", _summary(told), table]
     for paper, results in _by_paper(every):
         experiment = results.experiment
         if paper:
@@ -337,7 +337,7 @@ def write_markdown(every: Sequence[Results], path: Path, remark: str = "") -> li
 
 
 def _by_paper(every: Iterable[Results]) -> Iterator[tuple[str, Results]]:
-    """All results, the first of each paper with the paper's name, the others with an empty one."""
+    """All results; the first of each paper has its name, the others an empty one."""
     last = ""
     for results in every:
         paper = results.experiment.source.partition(",")[0]
@@ -374,7 +374,7 @@ def _about(every: Sequence[Results]) -> list[str]:
     """The day, the machine, the versions, and how long measuring took."""
     rows = [*{key: row for results in every for key, row in results.records.items()}.values()]
     if not rows:
-        return ["Nothing was measured yet."]
+        return ["Nothing has been measured yet."]
     days = sorted({row["recorded"][:10] for row in rows})
     last = max(rows, key=lambda row: str(row["recorded"]))
     minutes = sum(row["seconds"] for row in rows) / 60

@@ -1,6 +1,6 @@
-"""Runs experiments: every matcher on the same data, and no time for a wrong answer.
+"""Runs experiments: every matcher on the same data, and no times for wrong results.
 
-Each cell is measured in a process of its own, where `main` runs.
+Each cell is measured in a separate process, which runs `main`.
 """
 
 import json
@@ -18,7 +18,7 @@ from tamis.lab.timing import answer, limit_memory, measure_external, run_alone
 
 
 def main() -> None:
-    """Do the job on standard input."""
+    """Run the job given on standard input."""
     job = json.load(sys.stdin)
     limit_memory(job["memory_limit"])
     try:
@@ -27,7 +27,7 @@ def main() -> None:
         outcome = {"status": "failed", "reason": "out of memory"}
     except ValueError as error:
         outcome = {"status": "refused", "reason": str(error)}
-    except Exception as error:  # of a matcher that is not ours
+    except Exception as error:  # from an external matcher
         outcome = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
     answer(outcome)
 
@@ -45,7 +45,7 @@ Show = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Job:
-    """A cell to be measured for an experiment, and what judges it."""
+    """A cell to measure for an experiment, and the cell of its judge."""
 
     experiment: str
     label: str
@@ -55,13 +55,13 @@ class Job:
 
 @dataclass
 class Summary:
-    """What came of an experiment's cells.
+    """The outcome of an experiment's cells.
 
     Attributes:
-        measured: How many have figures.
-        absent: Why others have none, by label.
-        known: How many of all were in the records already.
-        seconds: What measuring the others took.
+        measured: The number of cells with figures.
+        absent: Why other cells have none, by label.
+        known: The number of cells that were already in the records.
+        seconds: The time to measure the others.
     """
 
     measured: int = 0
@@ -79,15 +79,15 @@ def run(
     again: bool = False,
     show: Show = lambda *_: None,
 ) -> dict[str, Summary]:
-    """Measure what the records lack of these experiments.
+    """Measure the cells of these experiments that are not in the records.
 
     Args:
-        experiments: Checked first, all of them.
-        records: Where figures are stored, one by one, so an interrupted run can be continued.
+        experiments: The experiments; all are checked first.
+        records: Where figures are stored, one by one, so that an interrupted run can continue.
         scale: `full`, or `small` for fewer and smaller cells.
-        seed: Of the workloads.
-        again: Measure again what this build of the engine has been measured on.
-        show: Called before each cell with how many are done, how many there are, and its name.
+        seed: The seed of the workloads.
+        again: Whether to repeat cells that were measured with this build of the engine.
+        show: Called before each cell with the number done, the total and its name.
 
     Raises:
         ExperimentError: An experiment needs something that does not exist.
@@ -122,7 +122,7 @@ class _Runner:
         self.fresh = set[str]()  # measured in this run
 
     def judged(self, job: Job, summary: Summary) -> Row:
-        """The record of a cell, whose answers are those of its judge."""
+        """The record of a cell, after comparing its results with those of its judge."""
         if (row := self.known(job.cell)) is not None:
             summary.known += 1
             return row
@@ -151,7 +151,7 @@ class _Runner:
 
 
 def _judge(outcome: dict[str, Any], judge: Row) -> dict[str, Any]:
-    """The outcome, which loses its figures unless the answers are right."""
+    """The outcome, without figures if the results are wrong."""
     fault = _fault(outcome, judge)
     if fault is None:
         return outcome
@@ -168,11 +168,11 @@ _TIMED = {*FIGURES, "events", "counters"}
 def _fault(outcome: Mapping[str, Any], judge: Row) -> str | None:
     who = judge["matcher"]
     if judge["status"] != "measured":
-        return f"{who}, which judges it, gave no answers: {judge['reason']}"
+        return f"{who}, the reference, gave no results: {judge['reason']}"
     wanted = json.loads(judge["counts"])
     for number, (count, right) in enumerate(zip(outcome["counts"], wanted, strict=True), 1):
         if count != right:
-            return f"event {number}: {count} matches, {right} by {who}"
+            return f"event {number}: {count} matches, but {who} finds {right}"
     if outcome["digest"] != judge["digest"]:
-        return f"as many matches as by {who}, but others"
+        return f"as many matches as {who}, but different ones"
     return None

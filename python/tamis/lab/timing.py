@@ -1,8 +1,8 @@
-"""How fast is one matcher? Timed in a process of its own, with nothing else in its memory.
+"""Times one matcher, alone in a separate process.
 
-`run_alone` starts the process. `main` runs in it for `comparison`: job and data come pickled on
-standard input, the outcome leaves as `answer` writes it. `measure_external` times a matcher that is
-not ours on a workload, through the calls of `tamis.Index`, `tamis.xml.Filter` or `tamis.Graph`.
+`run_alone` starts the process. For `comparison` it runs `main`, which reads the pickled job and
+data from standard input and writes the outcome with `answer`. `measure_external` times an external
+matcher on a workload, through the methods of `tamis.Index`, `tamis.xml.Filter` or `tamis.Graph`.
 """
 
 import gc
@@ -30,12 +30,12 @@ def run_alone(module: str, job: bytes, seconds: float) -> dict[str, Any]:
 
     Args:
         module: Its name.
-        job: The content of its standard input.
-        seconds: How long it may take.
+        job: The standard input of the process.
+        seconds: The time limit.
 
     Returns:
-        What it wrote as JSON, the last line of its standard output; else a `status`, `late` or
-        `failed`, and a `reason`.
+        The JSON on the last line of its standard output; or a `status` of `late` or `failed` with
+        a `reason`.
     """
     command = [sys.executable, "-P", "-c", f"from {module} import main; main()"]
     try:
@@ -50,7 +50,7 @@ def run_alone(module: str, job: bytes, seconds: float) -> dict[str, Any]:
 
 
 def answer(outcome: dict[str, Any]) -> None:
-    """Write what `run` returns, from within the process."""
+    """Write the outcome that `run_alone` returns; called in the process."""
     print("\n" + json.dumps(outcome), flush=True)
 
 
@@ -76,7 +76,8 @@ def half_of_memory() -> int | None:
 
 def _end(done: subprocess.CompletedProcess[bytes]) -> str:
     lines = done.stderr.decode(errors="replace").strip().splitlines()
-    if any(line.startswith("memory allocation of ") for line in lines):  # where Rust gives up
+    # The message of Rust's allocator.
+    if any(line.startswith("memory allocation of ") for line in lines):
         return "out of memory"
     ended = f"ended with code {done.returncode}"
     if done.returncode < 0:
@@ -86,23 +87,23 @@ def _end(done: subprocess.CompletedProcess[bytes]) -> str:
 
 MOST_REPETITIONS = 10
 
-Answer = tuple[int, str]  # how many ids, and what they are
+Answer = tuple[int, str]  # the number of ids, and a digest of them
 
 
 class Matcher(Protocol):
-    """What can be compared: an `Index`, a `Filter`, or whatever else takes the same calls."""
+    """The interface of a matcher: that of `Index`, `Filter` and external matchers."""
 
     def add_many(self, items: Iterable[tuple[str | int, str]], /) -> None:
-        """Take all subscriptions: ids and the texts of expressions, or XPath."""
+        """Add all subscriptions: ids with the texts of expressions, or XPath."""
 
     def match(self, event: bytes, /) -> Sequence[Any]:
-        """The ids of those that an event, in JSON, or a document matches."""
+        """The ids of the subscriptions that a JSON event or a document matches."""
         ...
 
 
 @dataclass(frozen=True)
 class Data:
-    """What all matchers are given."""
+    """The input of all matchers."""
 
     subscriptions: Sequence[tuple[str | int, str]]
     events: Sequence[bytes]
@@ -110,15 +111,15 @@ class Data:
 
 @dataclass(frozen=True)
 class Job:
-    """What one matcher has to do.
+    """The task of one matcher.
 
     Attributes:
-        matcher: A name that `Index` or `Filter` knows, or `module:factory`.
+        matcher: A name that `Index` or `Filter` accepts, or `module:factory`.
         family: `expressions`, or `xml` for XPath and documents.
         missing: As for `Index`.
-        sample: The events on which answers are compared.
-        expected: The answers to the first of them; None for the matcher that gives them.
-        seconds: After how many no further repetition begins.
+        sample: The events whose results are compared.
+        expected: The results of the first of them; None for the reference itself.
+        seconds: No repetition starts after this time.
         memory_limit: Bytes of address space; None for no limit.
     """
 
@@ -132,7 +133,7 @@ class Job:
 
 
 def main() -> None:
-    """Do the job on standard input."""
+    """Run the job given on standard input."""
     job: Job = pickle.load(sys.stdin.buffer)
     if job.memory_limit is not None:
         limit_memory(job.memory_limit)
@@ -145,7 +146,7 @@ def main() -> None:
         outcome = {"status": "refused", "reason": str(error)}
     except MemoryError:
         outcome = {"status": "failed", "reason": "out of memory"}
-    except Exception as error:  # of a matcher that is not ours
+    except Exception as error:  # from an external matcher
         outcome = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
     answer(outcome)
 
@@ -161,9 +162,9 @@ def _measure(job: Job, data: Data) -> dict[str, Any]:
     answers = _answers(index, job, data.events)
     for number, found, wanted in zip(job.sample, answers, job.expected or answers, strict=False):
         if found != wanted:
-            what = f"{found[0]} matches, {wanted[0]} by scan"
+            what = f"{found[0]} matches, but scan finds {wanted[0]}"
             if found[0] == wanted[0]:
-                what = f"{found[0]} matches as by scan, but others"
+                what = f"{found[0]} matches like scan, but different ones"
             return {"status": "differs", "reason": f"event {number + 1}: {what}"}
 
     stats: dict[str, Any] = getattr(index, "stats", dict)()
@@ -180,7 +181,7 @@ def _measure(job: Job, data: Data) -> dict[str, Any]:
 
 
 def make(name: str, family: str, missing: str, **options: Any) -> Matcher:
-    """The matcher of a name, or of `module:factory`."""
+    """Create a matcher by name, or by `module:factory`."""
     factory: Callable[..., Any]
     if ":" in name:
         factory = find_factory(name)
@@ -195,15 +196,15 @@ def make(name: str, family: str, missing: str, **options: Any) -> Matcher:
 
 
 def find_factory(name: str) -> Callable[..., Any]:
-    """What `module:factory` names."""
+    """The function that `module:factory` names."""
     module, _, factory = name.partition(":")
-    sys.path.append(str(Path.cwd()))  # last: files there must not stand in for installed modules
+    sys.path.append(str(Path.cwd()))  # last, so that files there do not shadow installed modules
     found: Callable[..., Any] = getattr(importlib.import_module(module), factory)
     return found
 
 
 def _answers(index: Matcher, job: Job, events: Sequence[bytes]) -> list[Answer]:
-    """The answers to the sample; the reference gives as many as it has time for, at least one."""
+    """The results on the sample; the reference stops when its time is up, after at least one."""
     answers = list[Answer]()
     until = perf_counter() + job.seconds
     sample = job.sample if job.expected is None else job.sample[: len(job.expected)]
@@ -233,7 +234,7 @@ def time(
     most: int = MOST_REPETITIONS,
     clock: Clock = perf_counter_ns,
 ) -> dict[str, Any]:
-    """Repetitions over the events, of which the fastest counts; the first may end early."""
+    """Time repetitions over the events; the fastest counts. The first may end early."""
     gc.collect()
     gc.disable()
     try:
@@ -273,7 +274,7 @@ def _time(
 
 
 def resident() -> int | None:
-    """The bytes of the process, and reset its peak; None if the system does not report them."""
+    """Reset the peak and return the resident bytes; None if the system does not report them."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:  # not Linux, or not allowed
@@ -282,7 +283,7 @@ def resident() -> int | None:
 
 
 def grown(before: int | None) -> int | None:
-    """By how many bytes the process grew at most since `resident`."""
+    """The peak growth of the process in bytes since `resident` was called."""
     after = _status("VmHWM")
     return None if before is None or after is None else after - before
 
@@ -300,15 +301,15 @@ Match = Callable[[int], Sequence[int]]
 
 
 def measure_external(spec: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a cell, as the native module gives them of its own matchers."""
+    """The figures of a cell, in the format of the native module."""
     parameters = dict(spec["parameters"])
     size, seed = parameters.pop("size", 100_000), parameters.pop("seed", 0)
     source = Workload(spec["workload"], size=size, seed=seed, parameters=json.dumps(parameters))
     prepare = _graph if source.family == "graph" else _matcher
     engine, add, match = prepare(spec, source, size)
     before = resident()
-    # CPU time, so that figures of a busy machine can be compared; an engine in a process of its
-    # own adds that process's.
+    # CPU time, so that figures from a busy machine are comparable. An engine with a separate
+    # process adds the time of that process.
     clock: Clock = getattr(engine, "cpu_ns", process_time_ns)
     begun = clock()
     add()
@@ -317,7 +318,7 @@ def measure_external(spec: dict[str, Any]) -> dict[str, Any]:
     times = time(match, spec["events"], spec["seconds"], spec["repetitions"], clock)
     return {
         "build_seconds": built,
-        # An engine in a process of its own says how large that is.
+        # An engine with a separate process reports the size of that process.
         "bytes": getattr(engine, "peak_bytes", None) or grown(before),
         "counts": [len(numbers) for numbers in answers],
         "digest": _digest(answers),
@@ -330,7 +331,7 @@ def measure_external(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _matcher(spec: dict[str, Any], source: Workload, size: int) -> tuple[object, Add, Match]:
-    """How to add all expressions or filters, and how to match an event or a document."""
+    """Functions that add all expressions or filters, and match an event or a document."""
     matcher = make(spec["matcher"], source.family, source.missing, **spec["options"])
     texts = list(enumerate(source.expression_texts(0, size)))
     events = _events(spec, source)
@@ -343,7 +344,7 @@ def _matcher(spec: dict[str, Any], source: Workload, size: int) -> tuple[object,
 
 
 def _graph(spec: dict[str, Any], source: Workload, _: int) -> tuple[object, Add, Match]:
-    """How to add all nodes and edges, and how to match an event from where it starts."""
+    """Functions that add all nodes and edges, and match an event from its source."""
     graph = find_factory(spec["matcher"])(missing=source.missing, **spec["options"])
     named = source.nodes()
     numbers = {name: number for number, (name, _) in enumerate(named)}
@@ -364,7 +365,7 @@ def _events(spec: dict[str, Any], source: Workload) -> list[bytes]:
 
 
 def _digest(answers: list[list[int]]) -> str:
-    """FNV-1a over the numbers, as the native module has it."""
+    """FNV-1a over the numbers, as in the native module."""
     hash = 0xCBF2_9CE4_8422_2325
     for numbers in answers:
         for byte in ("".join(f"{number}," for number in numbers) + "\n").encode():

@@ -1,4 +1,4 @@
-"""What do the records show: which claims of a paper, and where the default matcher is not fastest?
+"""Decides which claims of the papers hold, and where the default matcher is not fastest.
 
 A claim is about the series of an experiment: their order, growth, change or share, or which of them
 give up. It is judged by the experiment's first metric, over all values at which each series was
@@ -22,13 +22,13 @@ CONFIRMED, PARTLY, EQUAL = "confirmed", "partly", "no difference"
 REFUTED, OPEN = "not confirmed", "not measured"
 WORDS = (CONFIRMED, PARTLY, EQUAL, REFUTED, OPEN)
 
-# The names of the default in records, by what an index, a filter or a graph chooses itself.
+# The names of the default in records: `auto`, its choice, and external calls of the API.
 DEFAULTS = ("auto", "compiled", "tamis:Index", "tamis.xml:Filter", "tamis:Graph")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the records say about a claim.
+    """The verdict on a claim.
 
     Attributes:
         claim: The paper's claim.
@@ -233,8 +233,8 @@ class Rival:
     """A matcher that was faster than the default.
 
     Attributes:
-        workload: What was matched.
-        parameters: The setting of the workload.
+        workload: The workload.
+        parameters: The parameters of the workload.
         matcher: The faster matcher.
         options: Its options.
         experiment: The experiment that measured it.
@@ -252,17 +252,17 @@ class Rival:
 
     @property
     def factor(self) -> float:
-        """How many times as fast it was, in the run where it gained least."""
+        """How many times as fast it was, in the run with the smallest gain."""
         return min(a / b for a, b in zip(self.default_us, self.rival_us, strict=True))
 
 
 @dataclass(frozen=True)
 class Rivals:
-    """What the records say about the default.
+    """A comparison of the default with all other matchers.
 
     Attributes:
-        rivals: Matchers that were faster by the factor asked for in every run, fastest first.
-        compared: Settings with the default and something else.
+        rivals: Matchers that were faster by the given factor in every run, fastest first.
+        compared: Settings with the default and another matcher.
         incomparable: Settings where the default was not measured.
     """
 
@@ -272,12 +272,12 @@ class Rivals:
 
 
 def rivals(rows: Iterable[Row], factor: float = 1.15, runs: int = 1) -> Rivals:
-    """Compare the default with everything else that was measured in the same setting.
+    """Compare the default with every other matcher measured in the same setting.
 
     Args:
-        rows: Records, of one machine.
+        rows: Records of one machine.
         factor: How many times as fast as the default a rival must be.
-        runs: In how many of the latest runs it must be that; a matcher with fewer is left out.
+        runs: The number of latest runs in which it must be; matchers with fewer are left out.
     """
     measured = [row for row in rows if row["status"] == "measured" and row["best_us"]]
     measured.sort(key=lambda row: str(row["recorded"]), reverse=True)

@@ -1,4 +1,4 @@
-"""Which workload is measured? Writes one as files: the same bytes from the same seed."""
+"""Writes workloads to files. The same seed gives the same bytes."""
 
 import csv
 import json
@@ -25,32 +25,32 @@ def generate(
 ) -> dict[str, Path]:
     """Write the first subscriptions and events of a workload, and `workload.json`, which names it.
 
-    Of a graph, all nodes and edges are written as well, and from which node each event starts: as
-    `Graph.from_csv` and, with Parquet, `Graph.from_tables` take them.
+    For a graph, also write all nodes and edges and the source of each event, in the format of
+    `Graph.from_csv` or, with Parquet, of `Graph.from_tables`.
 
     Args:
-        workload: Its name, such as `"fontoura"`. Of `"xml"`, subscriptions are XPath and events are
-            documents.
-        count: How many subscriptions.
-        events: How many events.
+        workload: Its name, such as `"fontoura"`. With `"xml"`, subscriptions are XPath and events
+            are documents.
+        count: The number of subscriptions.
+        events: The number of events.
         seed: The seed of all random choices.
         parameters: Parameters of the workload to change, by name.
-        folder: Where to write; created if it does not exist; files of these names are replaced.
-        format: JSON lines, as the commands take them, or Parquet, as Spark does.
+        folder: Where to write; created if it does not exist. Existing files are replaced.
+        format: JSON lines, for the commands, or Parquet, for Spark.
 
     Returns:
-        The files by what they hold: `subscriptions`, `events`, `workload`; of a graph also `nodes`,
+        The files by content: `subscriptions`, `events`, `workload`; for a graph also `nodes`,
         `edges` and `sources`.
 
     Raises:
-        ValueError: There is no such workload or parameter, or a value is out of bounds.
+        ValueError: The workload or a parameter is unknown, or a value is out of bounds.
         ModuleNotFoundError: pyarrow, which writes Parquet, is not installed.
     """
     for name, number in (("count", count), ("events", events)):
         if not 0 <= number < 1 << 32:
-            raise ValueError(f"{name} is from 0 to {(1 << 32) - 1}, not {number}")
+            raise ValueError(f"{name} must be from 0 to {(1 << 32) - 1}, not {number}")
     if not 0 <= seed < 1 << 64:
-        raise ValueError(f"seed is from 0 to {(1 << 64) - 1}, not {seed}")
+        raise ValueError(f"seed must be from 0 to {(1 << 64) - 1}, not {seed}")
     given = dict(parameters or {})
     if "seed" in given or "size" in given:
         raise ValueError("the seed and the number of subscriptions are not parameters here")
@@ -91,19 +91,19 @@ def statistics(
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a workload was asked for, and what was generated, side by side.
+    """The requested statistics of a workload next to the measured ones.
 
     Args:
         workload: Its name.
-        count: How many subscriptions.
+        count: The number of subscriptions.
         seed: The seed of all random choices.
         parameters: Parameters of the workload to change, by name.
 
     Returns:
-        By name, what was `requested`, if that is known, and what was `measured`.
+        By name, the `requested` value, if known, and the `measured` one.
 
     Raises:
-        ValueError: There is no such workload or parameter, or a value is out of bounds.
+        ValueError: The workload or a parameter is unknown, or a value is out of bounds.
     """
     given = json.dumps(dict(parameters or {}))
     return Workload(workload, size=count, seed=seed, parameters=given).statistics(count)

@@ -8,7 +8,7 @@ A pattern is an object whose leaves are arrays of alternatives. An event matches
 leaf, some value of the field satisfies some alternative. Conditions on several fields of one array
 of objects must hold for the same element. Patterns that AWS refuses are refused here.
 
-The expressions mean the same whatever the index's `missing` is.
+The expressions do not depend on the index's `missing`.
 """
 
 import ipaddress
@@ -39,7 +39,7 @@ def parse(pattern: str | bytes | Mapping[str, Any]) -> Expression:
     else:
         json_input.check_depth(pattern)
     if not isinstance(pattern, Mapping):
-        raise RuleError("an event pattern is a JSON object")
+        raise RuleError("an event pattern must be a JSON object")
     return Expression.parse(_object(pattern, "the pattern"))
 
 
@@ -59,12 +59,12 @@ def read(
 
 
 def _is_part(_: str, value: Any) -> bool:
-    """Whether a member is a field of a pattern: no pattern is an array."""
+    """Whether a member is a field of a pattern, which is never an array itself."""
     return isinstance(value, list)
 
 
 def _object(pattern: Mapping[str, Any], place: str) -> str:
-    """The condition of an object, over names relative to it."""
+    """The condition of an object, with names relative to it."""
     if not pattern:
         raise RuleError(f"{place} is empty; an object needs at least one field")
     return writing.all_of(
@@ -84,7 +84,8 @@ def _alternatives_of_objects(value: Any, place: str) -> str:
 def _field(key: Any, value: Any, place: str) -> str:
     if not isinstance(key, str) or not key:
         raise RuleError(f"{place} has a field without a name")
-    # Objects with a single condition are paths: no two conditions could meet different elements.
+    # An object with a single condition is a path: there are no two conditions that could hold for
+    # different elements.
     path = [key]
     while isinstance(value, Mapping) and len(value) == 1 and "$or" not in value:
         key, value = next(iter(value.items()))

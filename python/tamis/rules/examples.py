@@ -121,7 +121,9 @@ def read(source: str | Path) -> Tests:
         rules, rules_node = content.get("rules"), yaml_input.member(node, "rules")
         _read_options(tests, content)
     if not isinstance(rules, list):
-        raise RuleError("a rules file is a list of rules, or an object with the member `rules`")
+        raise RuleError(
+            "a rules file must be a list of rules, or an object with the member `rules`"
+        )
     nodes = list(yaml_input.items(rules_node)) or [None] * len(rules)
     seen = set[str]()
     for number, (rule, at) in enumerate(zip(rules, nodes, strict=True), 1):
@@ -146,10 +148,10 @@ def _read_options(tests: Tests, content: dict[str, Any]) -> None:
             continue
         if key not in _OPTIONS:
             raise RuleError(f"a rules file has no option {key!r}; known are {', '.join(_OPTIONS)}")
-        # YAML reads `false` as a truth value, and times as times.
+        # YAML reads `false` as a boolean and times as datetimes.
         setattr(tests, key, str(value).lower() if isinstance(value, bool) else str(value))
     if tests.missing not in ("unknown", "false"):
-        raise RuleError(f"`missing` is unknown or false, not {tests.missing!r}")
+        raise RuleError(f"`missing` must be unknown or false, not {tests.missing!r}")
     try:
         Index(time_zone=tests.time_zone).match({}, now=tests.now)
     except ValueError as error:
@@ -158,14 +160,14 @@ def _read_options(tests: Tests, content: dict[str, Any]) -> None:
 
 def _read_rule(rule: Any, node: Any, file: str | None, line: int | None) -> TestedRule:
     if not isinstance(rule, dict):
-        raise RuleError("a rule is an object with `id`, `expression`, `match` and `not_match`")
+        raise RuleError("a rule must be an object with `id`, `expression`, `match` and `not_match`")
     if unknown := [key for key in rule if key not in _KEYS]:
         raise RuleError(f"a rule has no member {unknown[0]!r}; known are {', '.join(_KEYS)}")
     if not isinstance(rule.get("id"), str | int) or isinstance(rule["id"], bool):
-        raise RuleError("a rule has an `id`: a string or an integer")
+        raise RuleError("a rule must have an `id`: a string or an integer")
     written = [key for key in _PARSERS if key in rule]
     if len(written) != 1:
-        raise RuleError(f"a rule has one of {', '.join(_PARSERS)}")
+        raise RuleError(f"a rule must have exactly one of {', '.join(_PARSERS)}")
     expression = _PARSERS[written[0]](rule[written[0]])
     return TestedRule(str(rule["id"]), expression, read_examples(rule, node), file, line)
 
@@ -178,7 +180,7 @@ def _expression(written: Any) -> Expression:
 
 def _sql(written: Any) -> Expression:
     if not isinstance(written, str):
-        raise RuleError("a condition of SQL is a string")
+        raise RuleError("a SQL condition must be a string")
     return _SQL(written)
 
 
@@ -202,7 +204,7 @@ def read_examples(written: Any, node: Any = None) -> list[Example]:
         if events is None:
             continue
         if not isinstance(events, list) or not all(isinstance(each, dict) for each in events):
-            raise RuleError(f"`{key}` is a list of events, which are objects")
+            raise RuleError(f"`{key}` must be a list of events, which are objects")
         nodes = list(yaml_input.items(yaml_input.member(node, key))) or [None] * len(events)
         found += [
             Example(event, must_match, yaml_input.line(at))

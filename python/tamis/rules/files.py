@@ -1,4 +1,4 @@
-"""How rule files are read: regular files only, bounded in size, as UTF-8."""
+"""Reads rule files: regular files only, of bounded size, as UTF-8."""
 
 import os
 import stat
@@ -50,7 +50,7 @@ def read_file(path: Path) -> str:
     except OSError as error:
         raise RuleError(f"{path}: {error.strerror or error}") from error
     if len(content) > SIZE:
-        raise RuleError(f"{path} has more than {SIZE} bytes, the most that a rule file may have")
+        raise RuleError(f"{path} has more than {SIZE} bytes, the limit of a rule file")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -58,9 +58,9 @@ def read_file(path: Path) -> str:
 
 
 def walk(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
-    """The files of a folder and of those below it, in the order of their names.
+    """The files of a folder and its subfolders, in the order of their names.
 
-    Symbolic links are passed over, so that nothing outside the folder is read.
+    Symbolic links are skipped, so that nothing outside the folder is read.
     """
     for root, folders, names in os.walk(folder):
         folders.sort()

@@ -1,4 +1,4 @@
-"""How JSON rules are read: no duplicate keys, no NaN, exact numbers, bounded depth."""
+"""Reads JSON rules: no duplicate keys, no NaN, exact numbers, bounded depth."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -42,10 +42,10 @@ def load(text: str | bytes) -> Any:
 
 
 def check_depth(value: Any) -> None:
-    """Refuse what is nested too deeply, or contains itself.
+    """Refuse a value that is nested too deeply or contains itself.
 
     Raises:
-        RuleError: It is.
+        RuleError: It is nested too deeply.
     """
     level = [value]
     for _ in range(DEPTH + 1):
@@ -90,7 +90,7 @@ def read_many(
 
     Args:
         source: The path, text or mapping.
-        key: What a rule is called.
+        key: The member of a line that holds the rule.
         parse: Reads one rule.
         progress: Called with the number of rules so far.
         is_part: Whether a member of the object can only be a part of a rule. If there is one, the
@@ -98,7 +98,7 @@ def read_many(
 
     Raises:
         RuleError: The file cannot be read.
-        TypeError: The source is none of these.
+        TypeError: The source is not one of these.
     """
     read = ReadRules(progress=progress)
     if isinstance(source, Mapping):
@@ -126,7 +126,7 @@ def read_many(
     if isinstance(rules, dict) and set(rules) == {"id", key}:
         return _read_lines(text, file, key, parse, read)
     if not isinstance(rules, dict):
-        read.refuse(None, "rules are one JSON object by id, or JSON lines", file=file, line=1)
+        read.refuse(None, "rules must be one JSON object by id, or JSON lines", file=file, line=1)
         return read
     if _is_single(rules, key, is_part, read, file):
         return read
@@ -168,9 +168,9 @@ def _read_lines(
         try:
             record = load(line)
             if not isinstance(record, dict) or set(record) != {"id", key}:
-                raise RuleError(f"a line is an object with the members `id` and `{key}`")
+                raise RuleError(f"a line must be an object with the members `id` and `{key}`")
             if not isinstance(record["id"], str):
-                raise RuleError("the id is a string")
+                raise RuleError("the id must be a string")
         except RuleError as error:
             read.refuse(None, str(error), file=file, line=number)
             continue

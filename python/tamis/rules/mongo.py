@@ -4,12 +4,13 @@
 >>> print(mongo.parse({"age": {"$gte": 18}, "country": {"$in": ["FR", "DE"]}}))
 age >= 18 and country in ('DE', 'FR')
 
-Beside MongoDB's comparison, logical, array and element operators, those that feature-flag libraries
-add are read: versions (`$veq`, `$vgt` ...), text in any case (`$ini`, `$nini`, `$alli`, `$regexi`),
-`$notRegex`, and saved groups (`$inGroup`, `$notInGroup`), which are given as sets.
+Besides MongoDB's comparison, logical, array and element operators, this supports those that
+feature-flag libraries add: versions (`$veq`, `$vgt` ...), text in any case (`$ini`, `$nini`,
+`$alli`, `$regexi`), `$notRegex`, and saved groups (`$inGroup`, `$notInGroup`), whose values you
+pass as sets.
 
-As in MongoDB, negations hold for missing fields and null equals missing; the expressions mean the
-same whatever the index's `missing` is.
+As in MongoDB, negations hold for missing fields and null equals missing. The expressions do not
+depend on the index's `missing`.
 """
 
 import json
@@ -62,14 +63,14 @@ def parse(
         groups: The values of saved groups by name, for `$inGroup` and `$notInGroup`.
 
     Raises:
-        RuleError: The condition is not valid, or cannot be expressed exactly.
+        RuleError: The condition is invalid, or has no exact translation.
     """
     if isinstance(condition, str | bytes):
         condition = json_input.load(condition)
     else:
         json_input.check_depth(condition)
     if not isinstance(condition, Mapping):
-        raise RuleError("a condition is an object")
+        raise RuleError("a condition must be an object")
     return Expression.parse(_document(condition, groups or {}))
 
 
@@ -98,8 +99,8 @@ def _is_part(name: str, value: Any) -> bool:
     if name.startswith("$"):
         return True
     if isinstance(value, str):
-        return not value.lstrip().startswith("{")  # a condition may be JSON in a text
-    if _is_operators(value):  # `$not` may begin a condition, too
+        return not value.lstrip().startswith("{")  # a condition may be JSON text
+    if _is_operators(value):  # `$not` may also start a condition
         return any(key in _OPERATORS and key != "$not" for key in value) or "$regex" in value
     return isinstance(value, list | bool | int | float | Decimal)
 
@@ -139,14 +140,14 @@ def _path(key: str) -> str:
             raise RuleError(f"the path {json.dumps(key)} has an empty part")
         if part.isdigit():
             raise RuleError(
-                f"the path {json.dumps(key)} asks for a position of an array; "
-                "Tamis does not keep positions"
+                f"the path {json.dumps(key)} contains an array position; "
+                "Tamis does not store positions"
             )
     return key
 
 
 class _Field:
-    """What operators ask about: a field, or the element of an array."""
+    """The subject of operators: a field, or the element of an array."""
 
     def __init__(self, path: str | None, groups: Groups) -> None:
         self.subject = "it" if path is None else writing.name(path)
@@ -365,7 +366,7 @@ def _in_group(field: _Field, name: Any) -> str:
     if not isinstance(name, str):
         raise field.wrong("$inGroup", "the name of a group")
     if name not in field.groups:
-        raise RuleError(f"{field.shown}: the group {json.dumps(name)} is not given")
+        raise RuleError(f"{field.shown}: the group {json.dumps(name)} is unknown")
     return _in(field, list(field.groups[name]))
 
 

@@ -1,4 +1,4 @@
-"""What reading rules gives: subscriptions, and the rules that were refused."""
+"""The result of reading rules: subscriptions, and refused rules."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from tamis.errors import ExpressionError, TamisError
 
 
 class RuleError(ExpressionError):
-    """A rule that cannot be expressed exactly in Tamis, or is not valid in its own language."""
+    """A rule that is invalid in its own language, or has no exact translation."""
 
 
 class RuleSubscription(NamedTuple):
-    """A rule as `Index.add_many` takes it."""
+    """A rule in the format of `Index.add_many`."""
 
     id: str
     expression: Expression
@@ -24,7 +24,7 @@ class Refused(NamedTuple):
     """A rule that was not read.
 
     Attributes:
-        id: The rule's id, or what identifies it best; None if it has no name at all.
+        id: The rule's id, or its title; None if it has neither.
         file: The file that contains it; None for text.
         line: The line where the rule begins, from 1.
         reason: Why it was refused.
@@ -46,10 +46,10 @@ class ReadRules:
     """The rules of a file, folder or text.
 
     Attributes:
-        subscriptions: What was read; pass it to `Index.add_many`.
-        refused: What was not, each with its reason. One bad rule costs no other.
-        progress: Called with the number of rules that were read or refused so far.
-        examples: By the ids of rules that carry example events: these as written, file and line.
+        subscriptions: The rules that were read; pass them to `Index.add_many`.
+        refused: The refused rules, each with its reason. They do not affect other rules.
+        progress: Called with the number of rules read or refused so far.
+        examples: The example events of rules, by id: as written, with file and line.
     """
 
     subscriptions: list[RuleSubscription] = field(default_factory=list)
@@ -67,7 +67,7 @@ class ReadRules:
         file: str | None,
         line: int,
     ) -> None:
-        """Add the rule that `convert` makes, or the reason why it cannot be made."""
+        """Add the rule that `convert` returns, or the reason why it cannot be converted."""
         place = f"{file or 'text'}:{line}"
         earlier = self._lines.setdefault(identifier, place)
         if earlier != place:
@@ -91,7 +91,7 @@ class ReadRules:
             self.progress(len(self.subscriptions) + len(self.refused))
 
     def reasons(self) -> list[tuple[str, int]]:
-        """How many rules each reason refused, most frequent first."""
+        """The number of refused rules by reason, most frequent first."""
         counts: dict[str, int] = {}
         for refused in self.refused:
             counts[refused.reason] = counts.get(refused.reason, 0) + 1

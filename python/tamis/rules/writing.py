@@ -1,4 +1,4 @@
-"""How the importers write expressions: every rule becomes text of the language and is parsed once.
+"""Writes expressions for the importers: every rule becomes text, which is parsed once.
 
 Names are always quoted and literals always escaped here, so that no part of a foreign rule is ever
 read as a keyword, a function or an operator.
@@ -28,10 +28,10 @@ def number(value: int | float | Decimal) -> str:
     """A number literal.
 
     Raises:
-        RuleError: It is infinite, or no number; the text would read as a name.
+        RuleError: It is infinite or NaN, whose text would be read as a name.
     """
     if not math.isfinite(value):
-        raise RuleError(f"{value} is not a number that a rule can ask for")
+        raise RuleError(f"{value} is not a number that a rule can use")
     return str(value) if not isinstance(value, float) else repr(value)
 
 
@@ -45,12 +45,12 @@ def literal(value: str | bool | int | float | Decimal) -> str:
 
 
 def all_of(parts: Iterable[str]) -> str:
-    """All of the parts."""
+    """The conjunction of the parts."""
     return _joined(parts, " and ", TRUE)
 
 
 def any_of(parts: Iterable[str]) -> str:
-    """Some of the parts."""
+    """The disjunction of the parts."""
     return _joined(parts, " or ", FALSE)
 
 
@@ -60,7 +60,7 @@ def negated(part: str) -> str:
 
 
 def untrue(part: str) -> str:
-    """Holds where the part is false or unknown."""
+    """True if the part is false or unknown."""
     return f"(({part}) is not true)"
 
 
@@ -76,7 +76,7 @@ def fold(text: str) -> str:
     return "".join(_FOLDED.get(character) or character.lower() for character in text)
 
 
-# The one character whose full lower case is longer than its simple one.
+# The only character whose full lower case is longer than its simple one.
 _FOLDED = {"\u0130": "i"}
 
 

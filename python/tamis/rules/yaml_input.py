@@ -1,4 +1,4 @@
-"""How YAML is read: no tags of Python, no key twice, bounded depth; aliases cost nothing."""
+"""Reads YAML: no Python tags, no duplicate keys, bounded depth; aliases are not expanded."""
 
 from collections.abc import Hashable, Iterator
 from typing import Any
@@ -10,7 +10,7 @@ DEPTH = 50
 
 
 def load(text: str) -> tuple[Any, Any]:
-    """The one document of a YAML text, and the node it was made of, which knows lines.
+    """The single document of a YAML text, and its node, which has line numbers.
 
     Raises:
         RuleError: The text is not YAML, is too deep, or PyYAML is not installed.
@@ -41,7 +41,7 @@ def load(text: str) -> tuple[Any, Any]:
 
 
 def check_depth(text: str) -> None:
-    """Refuse deep nesting before it is composed, which takes the C stack.
+    """Refuse deep nesting before composing, which recurses on the C stack.
 
     Raises:
         ValueError: The text is nested too deeply.
@@ -65,7 +65,7 @@ def _loader_type() -> Any:
 
 
 def _check_keys(node: Any, yaml: Any) -> None:
-    """Refuse a repeated key, of which YAML would keep the last."""
+    """Refuse repeated keys; YAML would keep the last."""
     waiting, done = [node], set[int]()
     while waiting:
         current = waiting.pop()

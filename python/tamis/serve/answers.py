@@ -1,4 +1,4 @@
-"""What does an engine answer for events? One at a time, or many, each at its position.
+"""Runs a query for events, one at a time or many.
 
 Nothing here knows of HTTP: the input is a `Question` with events as bytes, the output objects for
 JSON.
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 Answer: TypeAlias = dict[str, Any]
 
-_RANKED = 10  # of a ranking, by default
+_RANKED = 10  # default length of a ranking
 _FIRST_SLICE = 16
 _LARGEST_SLICE = 4096
 _SLICE_SECONDS = 0.05
-_TURN_SECONDS = 0.25  # of a stream, before others have their turn
-_RESULTS = 100_000  # of the rankings of a slice
-_SEEN = 100  # values of a list that an explanation gives
+_TURN_SECONDS = 0.25  # time slice of a stream, before other streams continue
+_RESULTS = 100_000  # ranked results per slice
+_SEEN = 100  # values of a list shown in an explanation
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Operation:
     Attributes:
         name: The name of the route.
         one: The answer for an event, within some seconds.
-        many: The answers for a slice of events, each an answer or an error, within some seconds;
-            for the first of them where all would take more than so many bytes.
+        many: The answers for a slice of events, each an answer or an error, within some seconds.
+            Only for the first of them, if all would take more than the given bytes.
     """
 
     name: str
@@ -100,7 +100,7 @@ def answer_all(
             raise MatchTimeoutError(message, seconds=seconds)
         if room.is_full:
             message = f"the answers for {len(answers)} of {len(events)} events take more than "
-            message += f"{bounds.answer} bytes; ask for fewer at once, or stream lines"
+            message += f"{bounds.answer} bytes; send fewer at a time, or stream lines"
             raise RequestError(413, "TooLarge", message, allowed=bounds.answer)
         chunk = events[len(answers) : len(answers) + pace.size]
         answers += _answer_slice(operation, held, chunk, question, left, pace, room)
@@ -110,9 +110,9 @@ def answer_all(
 def answer_some(
     operation: Operation, held: Held, events: Sequence[bytes], question: Question, bounds: Bounds
 ) -> list[Answer]:
-    """The answers for the first of some events, as many as a turn has time and room for.
+    """The answers for the first of some events, as many as fit into one time slice.
 
-    It is one at least. An event that takes too long is told so at its place.
+    There is at least one. An event that takes too long gets an error at its position.
     """
     answers: list[Answer] = []
     end = time.monotonic() + _TURN_SECONDS
@@ -138,7 +138,7 @@ class Pace:
     size: int = _FIRST_SLICE
 
     def learn(self, seconds: float) -> None:
-        """Take note of what a slice took."""
+        """Adapt to the time that a slice took."""
         if seconds < _SLICE_SECONDS / 2:
             self.size = min(self.size * 2, _LARGEST_SLICE)
         elif seconds > _SLICE_SECONDS:
@@ -147,17 +147,17 @@ class Pace:
 
 @dataclass(slots=True)
 class Room:
-    """How many more bytes answers may take."""
+    """The number of bytes left for answers."""
 
     left: int
 
     @property
     def is_full(self) -> bool:
-        """Whether they take as much as they may."""
+        """Whether no bytes are left."""
         return self.left <= 0
 
     def take(self, answers: list[Answer]) -> None:
-        """Take note of answers."""
+        """Subtract the bytes of answers."""
         for answer in answers:
             (found, *_) = answer.values()
             self.left -= len(found)
@@ -174,7 +174,7 @@ def _answer_slice(
 ) -> list[Answer]:
     """The answers for the first events of a slice; all, unless there is no more room."""
     begin = time.monotonic()
-    # Of a ranking, every result takes memory of its own before it is written.
+    # Limit the number of ranked results in memory before they are written.
     events = events[: max(_RESULTS // (question.n or _RANKED), 1)]
     answers = operation.many(held, events, question, seconds, room.left)
     room.take(answers)
@@ -199,7 +199,7 @@ def _match_one(held: Held, event: bytes, question: Question, seconds: float) -> 
 
 
 def _ids_of_one(held: Held, event: bytes, question: Question, seconds: float) -> list[Any]:
-    """The ids of what an event matches."""
+    """The ids that an event matches."""
     engine = held.engine
     if isinstance(engine, Index):
         document = None if question.document is None else document_of(event, question.document)
@@ -214,7 +214,7 @@ def _ids_of_one(held: Held, event: bytes, question: Question, seconds: float) ->
 
 
 def _written(ids: list[Any], question: Question) -> msgspec.Raw:
-    """Matches as JSON, counted."""
+    """Count matches, and encode them as JSON."""
     if question.hits is not None:
         question.hits.add(ids)
     return _raw(ids)
@@ -257,7 +257,7 @@ def _match_many(
 def _ids_of_many(
     held: Held, events: Sequence[bytes], question: Question, seconds: float
 ) -> "Collected[list[list[Any]]]":
-    """The ids of what events match, in a filter or a graph."""
+    """The ids that events match in a filter or a graph."""
     engine = held.engine
     _without_metadata(held, question)
     if isinstance(engine, Filter):
@@ -359,7 +359,7 @@ def _first_many(
 
 def _without_metadata(held: Held, question: Question) -> None:
     if question.where is not None:
-        raise bad_request(f"a {held.kind} has no metadata to ask about")
+        raise bad_request(f"a {held.kind} has no metadata")
 
 
 def _explain_one(held: Held, event: bytes, question: Question, seconds: float) -> Answer:
@@ -411,7 +411,7 @@ def _one_by_one(
     for event in events:
         try:
             answers.append(one(held, event, question, max(end - time.monotonic(), 0.0)))
-        except MatchTimeoutError:  # it is the batch whose time is over
+        except MatchTimeoutError:  # the timeout is that of the batch
             raise
         except TamisError as error:
             answers.append(refusal(error))

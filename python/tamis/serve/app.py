@@ -1,4 +1,4 @@
-"""How does a request reach its route, and what happens to every request?
+"""Routes requests, and handles what all of them have in common.
 
 Every request gets an id, is counted and, if configured, logged. Cross-site requests and unknown
 tokens are refused before anything is read. A failure is a status and a JSON object.
@@ -94,7 +94,7 @@ class Service:
         self._other = metrics.route("other")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or begin and end."""
+        """Handle a request, or the start and stop of the application."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
@@ -131,7 +131,7 @@ class Service:
             raise
         except Exception as error:
             status, fault = 500, error
-            told = RequestError(500, "Fault", "a fault of the server; its log says more")
+            told = RequestError(500, "Fault", "internal error; see the log of the server")
             await respond(request, self._describe(told, request))
         finally:
             request.release()
@@ -196,7 +196,7 @@ class Service:
             return await self.run(function, *arguments, **named)
 
     async def run(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
-        """Run something on another thread, however many requests are waiting."""
+        """Run a function on another thread, without limiting the number of waiting requests."""
         call = functools.partial(function, *arguments, **named)
         return await self.loop.run_in_executor(self._threads, call)
 
@@ -205,7 +205,7 @@ class Service:
         self.held = held
 
     async def start(self) -> None:
-        """Begin, on the running event loop."""
+        """Start, on the running event loop."""
         self.loop = asyncio.get_running_loop()
         self.source.start(self.publish)
         self._tasks.append(self.loop.create_task(self._tick()))
@@ -216,7 +216,7 @@ class Service:
         self.tail.close()
 
     async def stop(self) -> None:
-        """End; nothing is answered any more."""
+        """Stop; no more requests are answered."""
         self.announce_stop()
         for task in self._tasks:
             task.cancel()

@@ -1,7 +1,7 @@
-"""Who may read, and who may write?
+"""Tokens: who may read, and who may write.
 
-Tokens come from lines of `SCOPE NAME TOKEN`, where the scope is `read` or `write` (which may read
-as well) and the name is what logs say. Only digests are kept, and all are compared each time, so
+Tokens come from lines of `SCOPE NAME TOKEN`. The scope is `read` or `write`, which includes
+reading, and logs show the name. Only digests are kept, and all are compared each time, so
 the time does not reveal how much of a token was right.
 """
 
@@ -85,7 +85,7 @@ def _holder(words: list[str], number: int) -> Holder:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine alone."""
+    """Whether an address can be reached only from this machine."""
     if host == "localhost":
         return True
     try:
@@ -103,7 +103,7 @@ def check_origin(headers: dict[bytes, bytes], *, only_loopback: bool) -> None:
             rebinding.
 
     Raises:
-        RequestError: The request comes from elsewhere.
+        RequestError: The request comes from another site.
     """
     host = headers.get(b"host", b"")
     origin = headers.get(b"origin")

@@ -1,4 +1,4 @@
-"""How does background work stay out of the way of requests?"""
+"""Keeps background work from slowing down requests."""
 
 import os
 import sys
@@ -11,8 +11,8 @@ _NICENESS = 10
 def give_way() -> None:
     """Lower the priority of this thread for the rest of its life.
 
-    Only Linux has priorities of threads; elsewhere nothing changes.
+    Only Linux has thread priorities; on other systems this has no effect.
     """
     if sys.platform == "linux":
-        with suppress(OSError):  # a sandbox may forbid it, and then the priority stays
+        with suppress(OSError):  # a sandbox may forbid it
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

@@ -1,4 +1,4 @@
-"""How are subscriptions changed? One by its id, or many at once.
+"""Changes subscriptions, one by its id or many at once.
 
 Everything is validated before it is written to the log: an invalid expression, id or metadata is
 reported to the client and changes nothing.
@@ -21,7 +21,7 @@ from tamis.serve.source import Change
 
 _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 _JUDGED = 512  # subscriptions validated at once
-_DEEPEST = 100  # levels of metadata, which must be read again wherever the index is opened
+_DEEPEST = 100  # levels of metadata; every process that opens the index must be able to read it
 
 
 class Put(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -36,7 +36,7 @@ class Put(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     active_from: str | None = None
     active_until: str | None = None
     deleted: bool = False
-    version: str | int | None = None  # of the answer that a client sends back; not looked at
+    version: str | int | None = None  # part of a response that a client sends back; ignored
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Index.add`."""
@@ -50,7 +50,7 @@ async def put_subscription(service: Service, request: Request) -> Response:
     """Add a subscription, or replace it."""
     kind = one(request.parameters("type"), "type")
     if kind not in (None, "string", "integer"):
-        raise bad_request("the parameter 'type' is string or integer")
+        raise bad_request("the parameter 'type' must be string or integer")
     body = await request.body()
     try:
         put = decode(body, Put)
@@ -94,7 +94,7 @@ async def post_subscriptions(service: Service, request: Request) -> Response:
     """Add, replace and remove many at once."""
     on_error = one(request.parameters("on_error"), "on_error") or "raise"
     if on_error not in ("raise", "collect"):
-        raise bad_request("the parameter 'on_error' is raise or collect")
+        raise bad_request("the parameter 'on_error' must be raise or collect")
     body = await request.body()
     _accepting(service)
     batch = service.settings.bounds.batch
@@ -160,7 +160,7 @@ def _read(
         try:
             put = decode(item, Put)
             if put.id is None or (put.expression is None) != put.deleted:
-                message = "an item has `id` and `expression`, or `id` and `deleted`"
+                message = "an item must have `id` and `expression`, or `id` and `deleted`"
                 refused[number] = bad_request(message)
                 continue
             if _is_deep(put.metadata):
@@ -204,14 +204,14 @@ def _refuse_invalid(
                 del puts[left[at]]
                 error.item = None
                 refused[left[at]] = of_error(error)
-                left = left[at + 1 :]  # those before it were judged, too
+                left = left[at + 1 :]  # those before it are valid
 
 
 def _judge(index: Index, puts: list[dict[str, Any]]) -> None:
     """Fail if an index would not accept these.
 
     Raises:
-        TamisError: It says which, and why.
+        TamisError: The error says which, and why.
     """
     scratch = Index(missing=index.missing, time_zone=index.time_zone, limits=index.limits)
     if len(puts) == 1:

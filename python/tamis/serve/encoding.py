@@ -1,4 +1,4 @@
-"""How do values become JSON, and JSON values?"""
+"""Encodes and decodes JSON."""
 
 import json
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ def encode(value: Any) -> bytes:
     try:
         return _encoder.encode(value)
     except (UnicodeEncodeError, OverflowError, TypeError):
-        # Text with half of a surrogate pair, which JSON can only escape; integers beyond 64 bits.
+        # Lone surrogates, which JSON can only escape, and integers beyond 64 bits.
         return json.dumps(value, separators=(",", ":")).encode()
 
 

@@ -1,4 +1,4 @@
-"""How are events sent? One, a list, or lines that stream both ways."""
+"""Handles events: one, a list, or lines that stream both ways."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,14 +27,14 @@ from tamis.serve.settings import Bounds
 if TYPE_CHECKING:
     from tamis.serve.app import Service
 
-INLINE_BYTES = 1 << 14  # of an event that is matched on the event loop's thread
-INLINE_SECONDS = 0.02  # after which it is matched again, on another thread
+INLINE_BYTES = 1 << 14  # largest event that is matched on the event loop's thread
+INLINE_SECONDS = 0.02  # after this time it is matched again, on another thread
 
 _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 _OBJECTS = frozenset({"", "application/json", "application/x-www-form-urlencoded"})
 _XML = frozenset({"application/xml", "text/xml"})
 _SLICE_BYTES = 1 << 18
-_CLOCK = Index()  # to check whether a text is a moment
+_CLOCK = Index()  # checks whether a text is a valid time
 _PARAMETERS = {
     "match": ("now", "document", "source", "sinks_only", "where"),
     "top": ("now", "document", "source", "sinks_only", "where", "n", "weights"),
@@ -57,7 +57,7 @@ async def answer(service: "Service", request: Request, operation: Operation) -> 
         return await _answer_document(service, held, operation, question, body)
     if kind not in _OBJECTS:
         known = ", ".join(sorted((_LINES | _OBJECTS | _XML) - {""}))
-        message = f"the content type {kind!r} is not known; there are: {known}"
+        message = f"the content type {kind!r} is not supported; known: {known}"
         raise RequestError(415, "UnsupportedMediaType", message)
     if isinstance(held.engine, Filter):
         return await _answer_texts(service, held, operation, question, body)
@@ -121,7 +121,7 @@ async def _answer_texts(
     try:
         document = decode(body, str)
     except ValueError as error:
-        raise bad_request(f"a document is XML, or a JSON text: {error}") from None
+        raise bad_request(f"a document must be XML, or a JSON string: {error}") from None
     return await _answer_one(service, held, operation, question, document.encode())
 
 
@@ -153,7 +153,7 @@ async def _answer_stream(
     rest = bytearray()
     number = 0
     async for piece in request.pieces():
-        # Only what is new is searched: a line may come byte by byte.
+        # Search only the new bytes: a line may arrive byte by byte.
         end = len(rest) + piece.rfind(b"\n") + 1 if b"\n" in piece else 0
         rest += piece
         if not end and len(rest) <= service.settings.bounds.line:
@@ -188,7 +188,7 @@ async def _answer_lines(
         begin = end
         number += chunk.count
         while chunk.events:
-            # A turn of its own, so that others have theirs.
+            # One time slice per call, so that other streams can continue.
             answers = await service.run(chunk.answer, service, service.held, operation, question)
             await request.send({"type": "http.response.body", "body": answers, "more_body": True})
             if service.stopping:
@@ -197,15 +197,15 @@ async def _answer_lines(
 
 
 class Chunk:
-    """Lines of a stream that wait to be answered.
+    """Lines of a stream that are not answered yet.
 
     Args:
         lines: The lines.
-        number: How many lines came before.
+        number: The number of lines before these.
 
     Attributes:
-        count: How many lines end in it.
-        events: The events that were not yet answered.
+        count: The number of lines that end in it.
+        events: The events that are not answered yet.
     """
 
     def __init__(self, lines: bytes, number: int) -> None:
@@ -218,7 +218,7 @@ class Chunk:
     def answer(
         self, service: "Service", held: Held, operation: Operation, question: Question
     ) -> bytes:
-        """The answers for the first of the lines, written; runs on a thread of its own."""
+        """The encoded answers for the first lines; runs on another thread."""
         answers: list[Answer]
         bounds = service.settings.bounds
         try:
@@ -226,7 +226,7 @@ class Chunk:
                 answers = _answer_texts_of(operation, held, self.events, question, bounds)
             else:
                 answers = answer_some(operation, held, self.events, question, bounds)
-        except TamisError as error:  # of all of them: what is asked is unknown
+        except TamisError as error:  # applies to all of them, such as an unknown id
             answers = [refusal(error)] * len(self.events)
         except RequestError as error:
             answers = [{"error": error.to_dict()}] * len(self.events)

@@ -1,4 +1,4 @@
-"""Which subscriptions may be mistakes? Equal ones, constant ones, ones that never match.
+"""Finds subscriptions that may be mistakes: equal, constant, or never matching.
 
 Checks as many as its time limit allows, and reports how many.
 """
@@ -18,9 +18,9 @@ def find(held: Held, hits: Hits, events: int) -> dict[str, Any]:
     """Findings about the served subscriptions.
 
     Args:
-        held: What is served.
+        held: The served version.
         hits: The number of matches by id.
-        events: How many events there were.
+        events: The number of events.
     """
     end = time.monotonic() + _SECONDS
     findings: list[dict[str, Any]] = []
@@ -40,10 +40,10 @@ def find(held: Held, hits: Hits, events: int) -> dict[str, Any]:
         if text in _CONSTANTS:
             findings.append({"id": id, "kind": "constant", "message": _CONSTANTS[text]})
         elif seen.setdefault(text, id) != id and held.kind != "graph":
-            message = f"asks the same as {seen[text]!r}"
+            message = f"has the same expression as {seen[text]!r}"
             findings.append({"id": id, "kind": "duplicate", "message": message})
         if events and held.kind != "graph" and not hits.get(id):
-            message = f"matched none of {events} events since the server began"
+            message = f"matched none of {events} events since the server started"
             findings.append({"id": id, "kind": "silent", "message": message})
     return {
         "findings": findings,

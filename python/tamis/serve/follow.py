@@ -1,4 +1,4 @@
-"""How does the server follow versions that others commit?
+"""Follows versions that other processes commit.
 
 It polls the folder. A new version is opened and verified while the old one is served, and replaces
 it between two requests. If it cannot be opened, the old version stays, and the log says why.
@@ -106,7 +106,7 @@ class Follow(Source):
         if look(self._folder).key != current.key:
             # Only a version that is identified by its key may be named by its number.
             path = str(self._folder)
-            raise StorageError(f"{path}: it was replaced while it was opened", path=path)
+            raise StorageError(f"{path}: replaced while it was being opened", path=path)
         _warm(engine)
         return Held(engine, current.version)
 
@@ -129,7 +129,9 @@ class Follow(Source):
                 await self._follow(publish)
             except TamisError as error:
                 self._complain(str(error))
-            except Exception as error:  # whatever a filesystem's library raises: the old one stays
+            except (
+                Exception
+            ) as error:  # a filesystem library may raise anything; keep the old version
                 self._log.fault("follow", error)
                 self._complain(repr(error))
 

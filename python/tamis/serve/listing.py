@@ -1,4 +1,4 @@
-"""Which subscriptions are there?
+"""Lists subscriptions.
 
 A page at a time, filtered by metadata and text. Iterating over millions takes a while, so a page
 also ends at a time limit: it is then shorter than requested, and says where the next one begins.
@@ -16,7 +16,7 @@ from tamis.serve.encoding import decode, encode
 from tamis.serve.held import Held
 from tamis.serve.problem import bad_request
 
-_STEP = 256  # subscriptions that are looked at before the time is
+_STEP = 256  # subscriptions examined between checks of the time
 _SECONDS = 0.25
 _REMEMBERED = 8
 _FARTHEST = 2**62
@@ -28,7 +28,7 @@ class Wanted:
 
     Attributes:
         limit: The maximum number of results.
-        after: Where it begins: what the page before it called `next`.
+        after: Where it starts: `next` of the previous page.
         where: An expression over their metadata.
         text: Text that ids or expressions must contain, ignoring case.
     """
@@ -93,7 +93,7 @@ def _condition(held: Held, where: str | None) -> Index | None:
     if where is None:
         return None
     if isinstance(held.engine, Filter):
-        raise bad_request("XML filters have no metadata to ask about")
+        raise bad_request("XML filters have no metadata")
     index = Index()
     index.add("where", Expression.parse(where))
     return index
@@ -101,11 +101,11 @@ def _condition(held: Held, where: str | None) -> Index | None:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where a page ended.
+    """The end of a page.
 
     Attributes:
-        position: How many ids there were up to there.
-        seen: The last of them, in their order; some may be removed before the next page is read.
+        position: The number of ids up to the end.
+        seen: The last of these ids, in order; some may be removed before the next page is read.
     """
 
     position: int = 0
@@ -121,18 +121,18 @@ def _read_cursor(text: str | None) -> Cursor:
         position, seen = -1, []
     known = isinstance(position, int) and 1 <= position <= _FARTHEST
     if not known or not 1 <= len(seen) <= _REMEMBERED:
-        raise bad_request("`after` is what the page before called `next`")
+        raise bad_request("`after` must be `next` of the previous page")
     return Cursor(int(position), tuple(seen))
 
 
 def _from(held: Held, cursor: Cursor) -> Iterator[Any]:
-    """The ids after where a page ended."""
+    """The ids after the end of a page."""
     ids = iter(held.engine)
     if not cursor.seen:
         return ids
     if next(islice(ids, cursor.position - 1, cursor.position), None) == cursor.seen[-1]:
         return ids
-    # Some were removed: go on after the last that is still there, wherever it is now.
+    # Some were removed: continue after the last that still exists, at its current position.
     rank = {id: at for at, id in enumerate(cursor.seen)}
     best, position = -1, cursor.position
     for at, id in enumerate(held.engine, 1):

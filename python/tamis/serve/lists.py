@@ -1,7 +1,7 @@
-"""What are the items of a list, if they are not too many?
+"""Reads the items of a list, unless there are too many.
 
-A body of some megabytes may hold millions of items, and each takes more memory than it is long. So
-they are counted before any of them is made.
+A body of a few megabytes may contain millions of items, and each takes more memory than its text.
+So they are counted before any of them is created.
 """
 
 import io
@@ -22,12 +22,12 @@ def items_of(body: bytes, type: type[Item], most: int, what: str) -> list[Item]:
 
     Args:
         body: The JSON.
-        type: What every item is.
-        most: How many there may be.
-        what: What they are called.
+        type: The type of the items.
+        most: The maximum number of items.
+        what: Their name in messages.
 
     Raises:
-        RequestError: There are more, or it is not an array of such items.
+        RequestError: There are too many, or the body is not an array of such items.
     """
     if body.count(b",") > max(_COMMAS, most):
         _check_count(body, most, what)
@@ -68,5 +68,5 @@ def _check_count(body: bytes, most: int, what: str) -> None:
             depth += 1
         elif at in (b"]", b"}"):
             depth -= 1
-        elif at == b'"':  # of a text without an end
+        elif at == b'"':  # an unterminated string
             return

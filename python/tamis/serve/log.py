@@ -1,12 +1,12 @@
-"""How do changes survive a crash?
+"""The log of changes, which survives a crash.
 
 Every group of changes is a line: a checksum, a space, and a JSON array of them. A line is on disk
 before the change is acknowledged, and only then is the next one written. So an incomplete line is
 the last one and was never acknowledged; it is dropped. Any other invalid line is damage: an error
 that says where.
 
-A log is a folder of files named after the number of their first change. A new one begins when the
-index is about to be saved, and those before it are deleted once it is.
+A log is a folder of files named after the number of their first change. A new file begins before
+the index is saved, and the older ones are deleted after that.
 """
 
 import os
@@ -53,9 +53,9 @@ class Read:
     """The result of reading a log.
 
     Attributes:
-        last: The number of the last change, or that before the first file's.
-        bytes: How many bytes were read.
-        torn: How many bytes of an unfinished line were dropped.
+        last: The number of the last change, or one before the first of the first file.
+        bytes: The number of bytes read.
+        torn: The number of bytes dropped from an incomplete line.
     """
 
     last: int = 0
@@ -67,23 +67,23 @@ class ChangeLog:
     """The log of an owned index.
 
     Args:
-        folder: Where its files are; created if it does not exist.
+        folder: The folder of its files; created if it does not exist.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: int | None = None
         self._size = 0
-        self.changes = 0  # that are not folded yet
+        self.changes = 0  # not folded yet
 
     def files(self) -> list[tuple[int, Path]]:
         """The files with the numbers of their first changes, ascending.
 
         Raises:
-            StorageError: The folder is a link: what it leads to may belong to another index.
+            StorageError: The folder is a link, whose target may belong to another index.
         """
         if self._folder.is_symlink():
-            raise StorageError(f"{self._folder}: it is a link", path=str(self._folder))
+            raise StorageError(f"{self._folder}: this is a link", path=str(self._folder))
         if not self._folder.exists():
             return []
         found = ((_NAME.fullmatch(path.name), path) for path in self._folder.iterdir())
@@ -108,7 +108,7 @@ class ChangeLog:
             yield from _read_file(path, found, last=at == len(files) - 1)
 
     def begin(self, first: int) -> None:
-        """Write to a new file from now on; the one of that name must hold no changes.
+        """Start a new file. A file of the same name must contain no changes.
 
         Args:
             first: The number of its first change.
@@ -126,7 +126,7 @@ class ChangeLog:
         """Continue writing to the last file, after cutting off an incomplete line.
 
         Args:
-            changes: How many changes the log holds.
+            changes: The number of changes in the log.
         """
         path = self.files()[-1][1]
         file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
@@ -160,7 +160,7 @@ class ChangeLog:
             os.ftruncate(self._file, self._size)
             message = f"{self._folder}: the change cannot be written: {error.strerror or error}"
             raise StorageError(message, path=str(self._folder)) from error
-        os.fsync(self._file)  # when this fails, what the disk holds is not known
+        os.fsync(self._file)  # if this fails, the content of the disk is unknown
         self._size += len(line)
         self.changes += len(entries)
 
@@ -194,14 +194,14 @@ def _read_file(path: Path, found: Read, *, last: bool) -> Iterator[list[Entry]]:
 
 
 def _open_file(path: Path) -> BinaryIO:
-    """A file of the log; links are refused, as are devices and pipes, which could block."""
+    """Open a file of the log; refuse links, and devices and pipes, which could block."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror}", path=str(path)) from error
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise StorageError(f"{path}: it is not a regular file", path=str(path))
+        raise StorageError(f"{path}: this is not a regular file", path=str(path))
     return os.fdopen(file, "rb")
 
 
@@ -212,7 +212,7 @@ def _read_line(path: Path, number: int, at: int, line: bytes, found: Read) -> li
     try:
         entries = _decoder.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _damage(path, number, at, f"it is not a group of changes: {error}") from None
+        raise _damage(path, number, at, f"not a group of changes: {error}") from None
     for entry in entries:
         if entry.number != found.last + 1:
             reason = f"it has change {entry.number} instead of {found.last + 1}"
@@ -230,7 +230,7 @@ def _damage(path: Path, number: int, at: int, reason: str) -> StorageError:
 
 
 def _end_of_lines(file: int, size: int) -> int:
-    """Where the last complete line ends."""
+    """The end of the last complete line."""
     end = size
     while end > 0:
         begin = max(0, end - _BLOCK)
@@ -242,7 +242,7 @@ def _end_of_lines(file: int, size: int) -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that the names in a folder are on the disk."""
+    """Sync the names in a folder to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What does the server log? JSON lines on standard error, one per event."""
+"""Writes the server's log: JSON lines on standard error, one per event."""
 
 import itertools
 import logging
@@ -18,7 +18,7 @@ class Log:
     """Writes log events as JSON lines.
 
     Args:
-        stream: Where to; standard error by default.
+        stream: The stream to write to; standard error by default.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -30,7 +30,7 @@ class Log:
         Args:
             level: `info`, `warning` or `error`.
             happening: What happened.
-            members: More about it; secrets are never among them.
+            members: Further members; never secrets.
         """
         stream = self._stream or sys.stderr
         if stream is None:
@@ -42,7 +42,7 @@ class Log:
         try:
             stream.write(line.decode() + "\n")
             stream.flush()
-        except (OSError, ValueError):  # nobody reads the log any more: serving goes on
+        except (OSError, ValueError):  # if the log has no reader, keep serving
             return
 
     def fault(self, happening: str, error: BaseException, **members: Any) -> None:
@@ -52,7 +52,7 @@ class Log:
 
 
 class Forward(logging.Handler):
-    """Writes what the HTTP library logs as lines of ours."""
+    """Forwards the HTTP library's log records to our log."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.ERROR)
@@ -64,7 +64,7 @@ class Forward(logging.Handler):
 
 
 class RequestIds:
-    """Names requests: by the client's `X-Request-Id`, or by a number that is not used twice."""
+    """Assigns request ids: the client's `X-Request-Id`, or a unique number."""
 
     def __init__(self) -> None:
         self._prefix = os.urandom(4).hex().encode()
@@ -74,7 +74,7 @@ class RequestIds:
         """The id of a request.
 
         Args:
-            given: What the client calls it.
+            given: The id from the client.
         """
         if given is not None and _GIVEN.fullmatch(given):
             return given

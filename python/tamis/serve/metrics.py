@@ -1,4 +1,4 @@
-"""How many requests are there, how long do they take, what do they find?
+"""Counts requests, their times and their matches.
 
 Counters for Prometheus, and a series of the last minutes for the console. Only the event loop's
 thread changes them, except for the matches, which the engine counts.
@@ -101,7 +101,7 @@ class Metrics:
         """The lines of the Prometheus text format.
 
         Args:
-            gauges: More figures, as they are now.
+            gauges: Current values of further metrics.
             version: The version that is served.
         """
         yield "# TYPE tamis_requests_total counter"

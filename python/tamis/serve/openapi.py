@@ -31,18 +31,18 @@ _SUBSCRIPTION = {
     "properties": {
         "id": _ID,
         "expression": {"type": "string", "example": "age between 18 and 25"},
-        "metadata": {"description": "Anything JSON can hold."},
+        "metadata": {"description": "Any JSON value."},
         "weights": _WEIGHTS,
         "boost": {"type": "number", "minimum": 0},
         "priority": {"type": "integer"},
         "active_from": {"type": "string", "example": "2026-01-02T05:00Z"},
         "active_until": {"type": "string"},
-        "deleted": {"type": "boolean", "description": "Of a bulk change: remove it."},
-        "version": {"description": "Of the answer that a client sends back; ignored."},
+        "deleted": {"type": "boolean", "description": "In a bulk change: remove it."},
+        "version": {"description": "Part of a response that a client sends back; ignored."},
     },
     "additionalProperties": False,
 }
-_VERSION = {"type": "string", "description": "What was served when this was answered."}
+_VERSION = {"type": "string", "description": "The version that answered."}
 
 
 def _object(**properties: Any) -> dict[str, Any]:
@@ -65,14 +65,16 @@ def _parameter(
     }
 
 
-_NOW = _parameter("now", "The moment that `now()` is, such as `2026-01-02T05:00Z`.")
+_NOW = _parameter("now", "The value of `now()`, such as `2026-01-02T05:00Z`.")
 _DOCUMENT = _parameter("document", "The attribute of events that holds their XML document.")
 _WHERE = _parameter("where", "An expression over the metadata of subscriptions.")
-_SOURCE = _parameter("source", "Of a graph: the node that events start from.")
-_SINKS = _parameter("sinks_only", "Of a graph: only nodes without edges.", {"type": "boolean"})
+_SOURCE = _parameter("source", "For a graph: the node that events start from.")
+_SINKS = _parameter(
+    "sinks_only", "For a graph: only nodes without outgoing edges.", {"type": "boolean"}
+)
 _TYPE = _parameter(
     "type",
-    "The type of the id; by default a string or, where there is none, an integer.",
+    "The type of the id; by default a string or, if there is no such string, an integer.",
     {"type": "string", "enum": ["string", "integer"]},
 )
 _NAME = _parameter("id", "The id.", {"type": "string", "minLength": 1}, place="path")
@@ -81,14 +83,14 @@ _FAILURES = {
     "400": "The request cannot be understood.",
     "401": "A token is needed.",
     "403": "The token, or the page, may not do this.",
-    "404": "There is no such thing.",
-    "405": "The path takes other methods, or changes are not accepted.",
-    "409": "What is served cannot answer that.",
+    "404": "There is no such path or id.",
+    "405": "The path has other methods, or changes are not accepted.",
+    "409": "The served folder does not support this request.",
     "413": "The request is larger than allowed.",
-    "415": "The content type is not known.",
+    "415": "The content type is not supported.",
     "421": "The request names another host.",
     "422": "An event or expression is invalid.",
-    "503": "The server is busy: come back after `Retry-After` seconds.",
+    "503": "The server is busy: try again after `Retry-After` seconds.",
     "504": "Matching took too long.",
 }
 
@@ -159,7 +161,7 @@ def document(version: str) -> dict[str, Any]:
     }
     page = _object(
         subscriptions={"type": "array", "items": {"type": "object"}},
-        next={"type": ["string", "null"], "description": "Where the next page begins."},
+        next={"type": ["string", "null"], "description": "The start of the next page."},
         total={"type": "integer"},
         version=_VERSION,
     )
@@ -170,43 +172,41 @@ def document(version: str) -> dict[str, Any]:
         "info": {
             "title": "Tamis",
             "version": version,
-            "description": "For every event, which of many standing expressions hold.",
+            "description": "Finds which of many Boolean expressions each event satisfies.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "paths": {
             "/match": {
-                "post": _about_events(
-                    "What does each event match?", _SOURCE, _SINKS, _WHERE, matches=_IDS
-                )
+                "post": _about_events("Match each event.", _SOURCE, _SINKS, _WHERE, matches=_IDS)
             },
             "/top": {
                 "post": _about_events(
-                    "What does each event match best?",
+                    "Rank the matches of each event.",
                     _WHERE,
                     _SOURCE,
                     _SINKS,
-                    _parameter("n", "How many.", limit),
+                    _parameter("n", "The maximum number of results.", limit),
                     _parameter("weights", "The event's weights, as a JSON object."),
                     top={"type": "array", "items": ranked},
                 )
             },
             "/first": {
                 "post": _about_events(
-                    "Which of the highest priority does each event match?",
+                    "Find the matches of the highest priority for each event.",
                     _WHERE,
-                    _parameter("n", "How many.", limit),
+                    _parameter("n", "The maximum number of results.", limit),
                     first=_IDS,
                 )
             },
             "/explain": {
                 "post": _about_events(
-                    "Why does it match, or not?",
+                    "Explain why an event matches, or why not.",
                     _SOURCE,
-                    _parameter("target", "Of a graph: the node to explain."),
+                    _parameter("target", "For a graph: the node to explain."),
                     _parameter(
                         "id",
-                        "What to explain; by default what matches.",
+                        "The ids to explain; by default those that match.",
                         {"type": "array", "items": text},
                     ),
                     _parameter("limit", "How many.", {**limit, "maximum": 100}),
@@ -215,20 +215,20 @@ def document(version: str) -> dict[str, Any]:
             },
             "/check": {
                 "post": _operation(
-                    "Is an expression valid, and what is its canonical form?",
+                    "Check an expression, and return its canonical form.",
                     checked,
                     body=_json({**_object(expression=text), "required": ["expression"]}),
                 )
             },
             "/subscriptions": {
                 "get": _operation(
-                    "Which subscriptions are there?",
+                    "List subscriptions.",
                     page,
                     parameters=[
-                        _parameter("limit", "How many at most.", limit),
-                        _parameter("after", "What the page before called `next`."),
+                        _parameter("limit", "The maximum number of results.", limit),
+                        _parameter("after", "`next` of the previous page."),
                         _parameter("where", "An expression over their metadata."),
-                        _parameter("text", "What their ids or expressions contain."),
+                        _parameter("text", "Text that their ids or expressions contain."),
                     ],
                 ),
                 "post": _operation(
@@ -242,7 +242,7 @@ def document(version: str) -> dict[str, Any]:
                     parameters=[
                         _parameter(
                             "on_error",
-                            "`raise`: all or nothing; `collect`: those that are valid.",
+                            "`raise`: all or nothing; `collect`: all valid ones.",
                             {"type": "string", "enum": ["raise", "collect"]},
                         )
                     ],
@@ -251,23 +251,25 @@ def document(version: str) -> dict[str, Any]:
             },
             "/subscriptions/{id}": {
                 "get": _operation(
-                    "What is a subscription?", {"type": "object"}, parameters=[_NAME, _TYPE]
+                    "Get a subscription.", {"type": "object"}, parameters=[_NAME, _TYPE]
                 ),
                 "put": put,
                 "delete": _operation("Remove a subscription.", changed, parameters=[_NAME, _TYPE]),
             },
             "/stream": {
                 "get": _operation(
-                    "Which matches are happening?",
+                    "Stream matches as they happen.",
                     text,
-                    parameters=[_parameter("where", "An expression over happenings.")],
+                    parameters=[
+                        _parameter("where", "An expression over events and their matches.")
+                    ],
                     type="text/event-stream",
                 )
             },
-            "/stats": {"get": _operation("How busy is it?", {"type": "object"})},
+            "/stats": {"get": _operation("Get statistics.", {"type": "object"})},
             "/findings": {
                 "get": _operation(
-                    "What may be a mistake?",
+                    "Find likely mistakes.",
                     _object(
                         findings={"type": "array", "items": {"type": "object"}},
                         examined={"type": "integer"},
@@ -276,13 +278,17 @@ def document(version: str) -> dict[str, Any]:
                     ),
                 )
             },
-            "/metrics": {"get": _operation("Figures for Prometheus.", text, type="text/plain")},
+            "/metrics": {"get": _operation("Get metrics for Prometheus.", text, type="text/plain")},
             "/healthz": {
-                "get": _operation("Is it alive?", _object(alive={"type": "boolean"}), secured=False)
+                "get": _operation(
+                    "Check that the process is alive.",
+                    _object(alive={"type": "boolean"}),
+                    secured=False,
+                )
             },
             "/readyz": {
                 "get": _operation(
-                    "Should requests come here?",
+                    "Check whether the server accepts requests.",
                     _object(ready={"type": "boolean"}, version=_VERSION),
                     secured=False,
                 )

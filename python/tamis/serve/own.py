@@ -1,4 +1,4 @@
-"""How are changes accepted without losing any?
+"""Accepts changes without losing any.
 
 One thread writes. It takes all waiting changes, writes them to the log as one group, and syncs
 once; then it applies them to the index and answers their clients. On start, the saved index is
@@ -74,7 +74,7 @@ class Own(Source):
         collecting = gc.isenabled()
         try:
             self._index = _open(self._folder, copy=settings.copy)
-            gc.disable()  # a million changes are not garbage, and traversing them takes seconds
+            gc.disable()  # no change is garbage, and traversing a million of them takes seconds
             count = self._replay(found)
         except BaseException:
             self._changes.close()
@@ -133,7 +133,7 @@ class Own(Source):
             raise StorageError(message, path=str(self._folder)) from error
 
     def start(self, publish: Callable[[Held], None]) -> None:
-        """Begin to accept changes."""
+        """Start accepting changes."""
         self._publish = publish
         self._loop = asyncio.get_running_loop()
         self._thread.start()
@@ -217,7 +217,7 @@ class Own(Source):
         ]
         try:
             self._changes.append(entries)
-        except StorageError as error:  # such as a full disk: the log is as it was before
+        except StorageError as error:  # such as a full disk; the log is unchanged
             for waiting in group:
                 waiting.error = error
             self._log.write("error", "log", message=error.message)
@@ -244,7 +244,7 @@ class Own(Source):
         self._publish(held)
         self._pending -= len(group)
         for waiting in group:
-            if waiting.told.done():  # its client went away
+            if waiting.told.done():  # its client disconnected
                 continue
             if waiting.error is not None:
                 waiting.told.set_exception(waiting.error)
@@ -269,7 +269,7 @@ class Own(Source):
         try:
             self._index.save(self._folder)
             self._changes.forget(first)
-        except OSError as error:  # the log has everything, so nothing is lost
+        except OSError as error:  # the log contains everything, so nothing is lost
             self._log.write("error", "fold", message=str(error))
             return
         seconds = round(perf_counter() - began, 3)
@@ -285,16 +285,16 @@ class Pending:
 
     @property
     def numbers(self) -> list[int]:
-        """The numbers of the changes that put something, in the order in which it is added."""
+        """The numbers of the changes that add subscriptions, in the order of addition."""
         return [number for number, _ in self.puts.values()]
 
     def take(self, entries: Iterable[Entry]) -> None:
-        """Take changes, in their order."""
+        """Add changes, in order."""
         puts, removes = self.puts, self._removes
         for entry in entries:
             for put in entry.puts:
                 id = put["id"]
-                puts.pop(id, None)  # the order is that of the last time something was put
+                puts.pop(id, None)  # ordered by the last addition
                 puts[id] = entry.number, put
                 removes.pop(id, None)
             for id in entry.removes:
@@ -302,10 +302,10 @@ class Pending:
                 removes[id] = None
 
     def apply(self, index: Index) -> None:
-        """Make the changes.
+        """Apply the changes.
 
         Raises:
-            TamisError: One is not possible, and nothing is added.
+            TamisError: One is invalid, and nothing is added.
         """
         _change(index, [put for _, put in self.puts.values()], self._removes)
 
@@ -374,5 +374,5 @@ def _lock(folder: Path) -> int:
         message = f"{folder}: another server owns this folder"
         raise StorageError(message, path=str(path)) from None
     os.truncate(file, 0)
-    os.write(file, str(os.getpid()).encode())  # whose saves are allowed
+    os.write(file, str(os.getpid()).encode())  # this process may save
     return file

@@ -1,4 +1,4 @@
-"""How are errors reported to a client? As a status and a JSON object `error`."""
+"""Errors for clients: a status and a JSON object `error`."""
 
 from typing import Any
 
@@ -42,18 +42,18 @@ class ClientGoneError(Exception):
 
 
 def bad_request(message: str, **details: Any) -> RequestError:
-    """The request itself cannot be understood."""
+    """The error for an invalid request."""
     return RequestError(400, "BadRequest", message, **details)
 
 
 def too_large(what: str, found: int, allowed: int) -> RequestError:
-    """The request asks for more than a bound allows."""
+    """The error for a request that exceeds a limit."""
     message = f"{what}: {found} is more than the {allowed} that are allowed"
     return RequestError(413, "TooLarge", message, found=found, allowed=allowed)
 
 
 def busy(message: str, seconds: int = 1) -> RequestError:
-    """The server is too busy for this request."""
+    """The error for a busy server."""
     retry = (b"retry-after", str(seconds).encode())
     return RequestError(503, "Busy", message, headers=[retry])
 

@@ -1,4 +1,4 @@
-"""How are connections limited before a request is complete?
+"""Limits connections before a request is complete.
 
 The HTTP library puts no bound on connections, headers, or how slowly they arrive. Here, one sweep
 per second closes connections that take too long: for headers, for bodies, or to read a response.
@@ -16,7 +16,7 @@ from tamis.serve.encoding import encode
 from tamis.serve.metrics import Metrics
 from tamis.serve.settings import Bounds
 
-CONNECTION = "tamis.connection"  # where a request's scope has its connection
+CONNECTION = "tamis.connection"  # the key of the connection in a request's scope
 _FULL = (503, "Service Unavailable", "Busy", "too many connections")
 _LARGE = (431, "Request Header Fields Too Large", "TooLarge", "the headers are too large")
 _WRONG = (400, "Bad Request", "BadRequest", "this is not an HTTP request")
@@ -51,12 +51,12 @@ class Connection(HttpToolsProtocol):
             self._refuse(*_FULL, b"retry-after: 1\r\n")
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes, and refuse headers without end."""
+        """Receive bytes, and refuse endless headers."""
         if self.transport.is_closing():
             return
         begun = self._begun
         super().data_received(data)
-        # What came with the end of an earlier request is not counted: it may be that one's body.
+        # Do not count bytes that arrived with the end of an earlier request: they may be its body.
         if self._in_headers and (begun == self._begun or self._begun == 1):
             self._header_bytes += len(data)
             if self._header_bytes > self.bounds.header_bytes and self.parser is not None:
@@ -73,7 +73,7 @@ class Connection(HttpToolsProtocol):
         self._deadline = self.loop.time() + self.bounds.header_seconds
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, or a trailer."""
+        """Receive a header or a trailer."""
         self._header_bytes += len(name) + len(value)
         if self._header_bytes > self.bounds.header_bytes:
             raise ValueError("the headers are too large")
@@ -130,7 +130,7 @@ def protocol(bounds: Bounds, metrics: Metrics) -> Callable[..., Any]:
 
 
 async def sweep(connections: set[Any]) -> None:
-    """Close, again and again, connections that take too long."""
+    """Regularly close connections that take too long."""
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(1.0)

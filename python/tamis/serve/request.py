@@ -1,4 +1,4 @@
-"""What does a request contain? Its query, its headers, and its body within limits."""
+"""A request: its query, its headers, and its body within limits."""
 
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
@@ -18,10 +18,10 @@ _MOST_PARAMETERS = 256
 
 
 class Bodies:
-    """The bytes of all bodies that are held at one time.
+    """Counts the bytes of all bodies in memory.
 
     Args:
-        allowed: How many there may be.
+        allowed: The maximum number of bytes.
     """
 
     def __init__(self, allowed: int) -> None:
@@ -32,7 +32,7 @@ class Bodies:
         """Count bytes that arrived.
 
         Raises:
-            RequestError: They are too many, with those of other requests.
+            RequestError: There are too many, together with those of other requests.
         """
         if self.held + size > self.allowed:
             raise busy("too many bytes of request bodies are being received")
@@ -44,9 +44,9 @@ class Request:
 
     Attributes:
         id: Its id in logs and in the response.
-        headers: Its headers by their names in lower case.
-        name: The id in its path, of routes that have one.
-        who: Whose token came with it.
+        headers: Its headers by lower-case name.
+        name: The id in its path, for routes that have one.
+        who: The owner of its token.
     """
 
     __slots__ = (
@@ -105,7 +105,7 @@ class Request:
             known: Their names.
 
         Raises:
-            RequestError: There are others, or the query is invalid.
+            RequestError: A parameter is unknown, or the query is invalid.
         """
         if self._parameters is None:
             try:
@@ -124,7 +124,7 @@ class Request:
         for name in self._parameters:
             if name not in known:
                 listed = ", ".join(known) or "none"
-                raise bad_request(f"there is no parameter {name!r} here; there are: {listed}")
+                raise bad_request(f"unknown parameter {name!r}; known: {listed}")
         return self._parameters
 
     async def body(self) -> bytes:
@@ -132,7 +132,7 @@ class Request:
 
         Raises:
             RequestError: It exceeds the limit of a body, or of all bodies together.
-            ClientGoneError: The client went away.
+            ClientGoneError: The client disconnected.
         """
         allowed = self._bounds.body
         declared = self.headers.get(b"content-length", b"0")
@@ -150,7 +150,7 @@ class Request:
         return bytes(body)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The pieces of a body that is a stream; they count while they are worked on."""
+        """The pieces of a streamed body; each counts as in memory while it is processed."""
         connection = self._scope.get(CONNECTION)
         if connection is not None:
             connection.streaming = True
@@ -170,7 +170,7 @@ class Request:
         return piece, message.get("more_body", False)
 
     async def disconnected(self) -> None:
-        """Wait until the client goes away."""
+        """Wait until the client disconnects."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
@@ -186,7 +186,7 @@ def one(parameters: dict[str, list[str]], name: str) -> str | None:
     if values is None:
         return None
     if len(values) > 1:
-        raise bad_request(f"the parameter {name!r} is given more than once")
+        raise bad_request(f"the parameter {name!r} occurs more than once")
     return values[0]
 
 
@@ -196,7 +196,7 @@ def number(parameters: dict[str, list[str]], name: str, default: int, least: int
     if text is None:
         return default
     if not (text.isascii() and text.isdigit()) or len(text) > 9 or not least <= int(text) <= most:
-        raise bad_request(f"the parameter {name!r} is a number from {least} to {most}")
+        raise bad_request(f"the parameter {name!r} must be a number from {least} to {most}")
     return int(text)
 
 
@@ -204,15 +204,15 @@ def flag(parameters: dict[str, list[str]], name: str) -> bool:
     """The value of a parameter that is `true` or `false`."""
     text = one(parameters, name)
     if text not in (None, "true", "false"):
-        raise bad_request(f"the parameter {name!r} is true or false")
+        raise bad_request(f"the parameter {name!r} must be true or false")
     return text == "true"
 
 
 class Gate:
-    """Limits how many things happen at a time, and refuses others.
+    """Limits the number of concurrent operations, and refuses others.
 
     Args:
-        most: How many.
+        most: The maximum number.
         message: The error message for the others.
     """
 
@@ -223,10 +223,10 @@ class Gate:
 
     @contextmanager
     def enter(self) -> Iterator[None]:
-        """Be one of them.
+        """Count as one of them inside the block.
 
         Raises:
-            RequestError: There are enough.
+            RequestError: There are too many.
         """
         if self.inside >= self.most:
             raise busy(f"{self._message}: {self.inside} of {self.most}")
@@ -239,7 +239,7 @@ class Gate:
 
 @functools.cache
 def only(*methods: str) -> RequestError:
-    """The path is there, but not for this method."""
+    """The error for a method that a path does not support."""
     allowed = (b"allow", ", ".join(methods).encode())
-    message = f"this path takes {', '.join(methods)}"
+    message = f"this path supports {', '.join(methods)}"
     return RequestError(405, "MethodNotAllowed", message, headers=[allowed])

@@ -1,4 +1,4 @@
-"""What does a client get back?"""
+"""Responses."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""What does each path do?"""
+"""The handlers of all paths."""
 
 from importlib.resources import files
 from typing import Any
@@ -28,38 +28,38 @@ _HEARTBEAT = 15.0  # seconds after which an idle stream sends a keep-alive
 
 
 async def match(service: Service, request: Request) -> Response | None:
-    """What does each event match?"""
+    """Match each event."""
     return await answer(service, request, MATCH)
 
 
 async def top(service: Service, request: Request) -> Response | None:
-    """What does each event match best?"""
+    """Rank the matches of each event."""
     return await answer(service, request, TOP)
 
 
 async def first(service: Service, request: Request) -> Response | None:
-    """Which of the highest priority does each event match?"""
+    """Find the matches of the highest priority for each event."""
     return await answer(service, request, FIRST)
 
 
 async def explain(service: Service, request: Request) -> Response | None:
-    """Why does it match, or not?"""
+    """Explain why an event matches, or why not."""
     return await answer(service, request, EXPLAIN)
 
 
 class CheckBody(msgspec.Struct, forbid_unknown_fields=True):
-    """What `/check` takes."""
+    """The body of `/check`."""
 
     expression: str
 
 
 async def check(service: Service, request: Request) -> Response:
-    """Is an expression valid, and what is its canonical form?"""
+    """Check an expression, and return its canonical form."""
     request.parameters()
     try:
         given = decode(await request.body(), CheckBody)
     except ValueError as error:
-        raise bad_request(f'the body is {{"expression": TEXT}}: {error}') from None
+        raise bad_request(f'the body must be {{"expression": TEXT}}: {error}') from None
     return json_response(await service.work(_check, service, given.expression))
 
 
@@ -70,7 +70,7 @@ def _check(service: Service, text: str) -> dict[str, Any]:
             Filter(limits=engine.limits).add("checked", text)
             return {"valid": True, "xpath": text}
         expression = Expression.parse(text, limits=engine.limits)
-        # What parses may still not compile, such as a regular expression that is too large.
+        # A valid expression may still fail to compile, such as one with a huge regular expression.
         Index(limits=engine.limits, time_zone=engine.time_zone).add("checked", expression)
     except TamisError as error:
         return {"valid": False, "error": error.to_dict()}
@@ -83,17 +83,17 @@ def _check(service: Service, text: str) -> dict[str, Any]:
 
 
 async def get_subscription(service: Service, request: Request) -> Response:
-    """What is a subscription?"""
+    """Get a subscription."""
     kind = one(request.parameters("type"), "type")
     held = service.held
     id = held.find(request.name, kind)
-    # Of a long expression, writing it takes a while.
+    # Writing a long expression takes a while.
     described = await service.work(held.describe, id)
     return json_response({**described, "version": held.version})
 
 
 async def list_subscriptions(service: Service, request: Request) -> Response:
-    """Which subscriptions are there?"""
+    """List subscriptions."""
     given = request.parameters("limit", "after", "where", "text")
     wanted = Wanted(
         limit=number(given, "limit", 100, 1, service.settings.bounds.matches),
@@ -106,7 +106,7 @@ async def list_subscriptions(service: Service, request: Request) -> Response:
 
 
 async def stream(service: Service, request: Request) -> None:
-    """Which matches are happening?"""
+    """Stream matches as they happen."""
     where = one(request.parameters("where"), "where")
     with service.tails.enter():
         reader = await service.work(service.tail.join, where)
@@ -159,7 +159,7 @@ def _stats(service: Service) -> dict[str, Any]:
 
 
 def _never(service: Service, most: int) -> list[str | int]:
-    """Some ids that matched nothing since the server began."""
+    """Some ids without a match since the server started."""
     found: list[str | int] = []
     if service.held.kind == "graph" or not service.metrics.events:
         return found
@@ -173,14 +173,14 @@ def _never(service: Service, most: int) -> list[str | int]:
 
 
 async def findings(service: Service, request: Request) -> Response:
-    """What about the subscriptions may be a mistake?"""
+    """Find likely mistakes in the subscriptions."""
     request.parameters()
     seen = service.metrics
     return json_response(await service.work(find, service.held, seen.hits, seen.events))
 
 
 async def metrics(service: Service, request: Request) -> Response:
-    """The figures that Prometheus collects."""
+    """The metrics for Prometheus."""
     request.parameters()
     held = service.held
     gauges: dict[str, float] = {
@@ -200,13 +200,13 @@ async def metrics(service: Service, request: Request) -> Response:
 
 
 async def healthz(_: Service, request: Request) -> Response:
-    """Is the process alive?"""
+    """Check that the process is alive."""
     request.parameters()
     return json_response({"alive": True})
 
 
 async def readyz(service: Service, request: Request) -> Response:
-    """Should requests be sent here?"""
+    """Check whether the server accepts requests."""
     request.parameters()
     trouble = "the server is stopping" if service.stopping else service.source.trouble
     if trouble is not None:
@@ -215,7 +215,7 @@ async def readyz(service: Service, request: Request) -> Response:
 
 
 async def openapi(_: Service, request: Request) -> Response:
-    """What can be asked?"""
+    """The OpenAPI document."""
     request.parameters()
     return json_response(document(__version__))
 
@@ -236,7 +236,7 @@ def _file(name: str, type: bytes) -> Handler:
 
 
 def routes() -> dict[tuple[str, str], tuple[Handler, auth.Scope | None]]:
-    """What each method of each path does, and what a token must allow for it."""
+    """The handler of each method and path, and the scope that a token needs."""
     return {
         ("POST", "/match"): (match, "read"),
         ("POST", "/top"): (top, "read"),

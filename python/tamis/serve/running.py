@@ -1,4 +1,4 @@
-"""How does a server begin, and how does it end?"""
+"""Starts and stops a server."""
 
 import asyncio
 import contextlib
@@ -19,14 +19,14 @@ from tamis.serve.protocol import protocol, sweep
 from tamis.serve.settings import Settings
 
 _BACKLOG = 4096  # connections that wait to be accepted
-_SPARE_FILES = 128  # descriptors for everything that is no connection
+_SPARE_FILES = 128  # descriptors for everything except connections
 
 
 class Server(uvicorn.Server):
-    """A server over a service, with a socket that listens already.
+    """A server for a service, on a listening socket.
 
     Args:
-        service: What answers.
+        service: The service.
         listener: The socket.
     """
 
@@ -55,14 +55,14 @@ class Server(uvicorn.Server):
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The URL of the server."""
         host, port = self._listener.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def serve_until_told(self) -> None:
         """Answer requests until SIGTERM, SIGINT or `should_exit`."""
         log = self._service.log
-        # Clients choose the names in `where`, and would fill the log with them.
+        # Clients choose the names in `where`, and could fill the log with warnings.
         warnings.simplefilter("ignore", MetadataWarning)
         forward = Forward(log)
         for name in ("uvicorn.error", "asyncio"):
@@ -74,13 +74,13 @@ class Server(uvicorn.Server):
         log.write("info", "stopped")
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Start listening."""
         await super().startup(sockets)
         connections = self.server_state.connections
         self._sweeper = asyncio.get_running_loop().create_task(sweep(connections))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish what is being answered, and stop."""
+        """Finish the running requests, and stop."""
         self._service.log.write("info", "stopping")
         self._service.announce_stop()
         await super().shutdown(sockets)
@@ -88,7 +88,7 @@ class Server(uvicorn.Server):
             self._sweeper.cancel()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """Stop; a second signal does not wait for what is being answered."""
+        """Stop; after a second signal, without waiting for the running requests."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -102,7 +102,7 @@ def run(folder: str | PathLike[str], settings: Settings | None = None) -> None:
 
     Raises:
         StorageError: The folder has nothing to serve, or it cannot be read.
-        ValueError: The tokens cannot be read, or there are none where they are needed.
+        ValueError: The tokens are invalid, or missing for an address that others can reach.
         OSError: The address cannot be listened on.
     """
     settings = settings or Settings()
@@ -115,7 +115,7 @@ def run(folder: str | PathLike[str], settings: Settings | None = None) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.
+    """Open a listening socket.
 
     Raises:
         OSError: The address cannot be listened on.
@@ -135,7 +135,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def allow_connections(wanted: int) -> None:
-    """Let the process open as many connections as it may."""
+    """Raise the limit on open files to the wanted number of connections, if allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + _SPARE_FILES
     if hard != resource.RLIM_INFINITY:

@@ -1,4 +1,4 @@
-"""What are the limits of requests, and what are the settings of the server?"""
+"""The limits of requests, and the settings of the server."""
 
 import os
 from dataclasses import dataclass, field
@@ -16,19 +16,19 @@ class Bounds:
         line: Bytes of one line of a stream.
         batch: Events, or subscriptions, of one request that is not a stream.
         answer: Bytes of the answers to one request that is not a stream, or to a piece of one.
-        matches: Results that `top` and a page of subscriptions give at most.
+        matches: The maximum results of `top` and of a page of subscriptions.
         explanations: Explanations of one request.
-        seconds: What answering one event may take.
-        batch_seconds: What the events of a list may take together.
+        seconds: Seconds to answer one event.
+        batch_seconds: Seconds to answer all events of a list.
         requests: Requests that wait for a thread; others are refused with `Retry-After`.
         streams: Streams of lines at one time.
         tails: Readers of `/stream` at one time.
         connections: Open connections.
         header_bytes: Bytes of a request's line and headers.
-        header_seconds: How long headers may take to arrive.
-        body_seconds: How long a body that is not a stream may take to arrive.
-        write_seconds: How long a client may leave a response unread.
-        idle_seconds: How long a connection is kept between requests.
+        header_seconds: Seconds for headers to arrive.
+        body_seconds: Seconds for a body that is not a stream to arrive.
+        write_seconds: Seconds that a client may leave a response unread.
+        idle_seconds: Seconds that a connection is kept between requests.
     """
 
     body: int = 16 * MIB
@@ -63,10 +63,10 @@ class Settings:
         poll: Seconds between checks for a new version.
         fold: The number of changes after which an owned index is saved and a new log begins.
         threads: Threads for long requests.
-        log_requests: Whether every request is logged, not only what fails, changes or is slow.
+        log_requests: Whether to log every request, not only changes, failures and slow requests.
         copy: Whether files are copied into memory instead of mapped.
         grace: Seconds that requests have to finish when the server stops.
-        bounds: How much requests may take.
+        bounds: The limits of requests.
     """
 
     own: bool = False

@@ -1,4 +1,4 @@
-"""Where does the served index come from? The common interface of `follow` and `own`."""
+"""The source of the served index: the common interface of `follow` and `own`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,7 +15,7 @@ class Change:
 
     Attributes:
         puts: Subscriptions to add, as arguments of `Index.add`.
-        removes: Ids to remove, once those are added.
+        removes: Ids to remove after adding.
     """
 
     puts: list[dict[str, Any]]
@@ -26,7 +26,7 @@ class Source(ABC):
     """Keeps the served version current.
 
     Attributes:
-        mode: What it is called.
+        mode: The name of the mode.
         held: The current version.
     """
 
@@ -35,7 +35,7 @@ class Source(ABC):
 
     @abstractmethod
     def start(self, publish: Callable[[Held], None]) -> None:
-        """Begin to keep it current, on the running event loop.
+        """Start keeping the version current, on the running event loop.
 
         Args:
             publish: Called on the loop's thread whenever the served version changes.

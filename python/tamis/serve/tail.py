@@ -1,4 +1,4 @@
-"""Which matches are happening? Readers of `/stream` see them as server-sent events.
+"""Streams matches to readers of `/stream` as server-sent events.
 
 Every reader filters matches with an expression. The expressions are subscriptions of a separate
 index, so one match finds the readers of an event. A reader that is too slow misses matches and is
@@ -16,14 +16,14 @@ from tamis._tamis import Expression, Index
 from tamis.errors import TamisError
 from tamis.serve.encoding import encode
 
-_WAITING = 1_000  # happenings that wait for a reader
+_WAITING = 1_000  # queued events per reader
 _WAITING_BYTES = 1 << 20
-_SECONDS = 0.02  # that the event loop waits for readers' expressions
+_SECONDS = 0.02  # the longest that publishing may block the event loop
 _NOTHING = msgspec.Raw(b"[]")
 
 
 class Reader:
-    """Somebody who reads happenings."""
+    """A reader of the stream."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -62,7 +62,7 @@ class Reader:
 
 
 class Tail:
-    """The happenings of a server, and who reads them."""
+    """The stream of a server's events, and its readers."""
 
     def __init__(self) -> None:
         self.readers: dict[int, Reader] = {}
@@ -70,17 +70,17 @@ class Tail:
         self._numbers = count()
 
     def join(self, where: str | None) -> Reader:
-        """Begin to read; on any thread, because an expression may take a while to compile.
+        """Add a reader. Can run on any thread, because compiling an expression may take a while.
 
         Args:
-            where: An expression over happenings: `matches = 'a' and event.age > 20`.
+            where: An expression such as `matches = 'a' and event.age > 20`.
 
         Raises:
-            TamisError: It is not an expression.
+            TamisError: The expression is invalid.
         """
         expression = Expression.constant(True) if where is None else Expression.parse(where)
         reader = Reader(next(self._numbers))
-        # In this order, so that whoever publishes meanwhile finds the reader.
+        # In this order, so that a concurrent publish finds the reader.
         self.readers[reader.number] = reader
         try:
             self._wanted.add(reader.number, expression)
@@ -90,18 +90,18 @@ class Tail:
         return reader
 
     def leave(self, reader: Reader) -> None:
-        """Read no longer."""
+        """Remove a reader."""
         del self.readers[reader.number]
         self._wanted.remove(reader.number)
 
     def publish(self, version: str, happened: list[tuple[bytes, msgspec.Raw]]) -> None:
-        """Tell readers of events and what they matched.
+        """Send events and their matches to the readers.
 
-        The event loop waits meanwhile, so it ends soon: what it does not come to, all readers miss.
+        This blocks the event loop, so it has a time limit. All readers miss the events after that.
 
         Args:
-            version: What matched them.
-            happened: Events, which are JSON or XML documents, with the JSON of what each matched.
+            version: The version that matched them.
+            happened: Events, as JSON or XML documents, with their matches as JSON.
         """
         end = monotonic() + _SECONDS
         for event, ids in happened:
@@ -120,7 +120,7 @@ class Tail:
         happening = encode(head)[:-1] + b',"event":' + b" ".join(shown.splitlines()) + b"}"
         try:
             wanted = self._wanted.match(happening, timeout=seconds)
-        except TamisError:  # such as an event that holds more than readers' expressions may see
+        except TamisError:  # such as an event that exceeds a limit of the readers' index
             for reader in list(self.readers.values()):
                 reader.miss()
             return
@@ -128,6 +128,6 @@ class Tail:
             self.readers[number].put(happening)
 
     def close(self) -> None:
-        """Wake every reader, for the last time."""
+        """Wake every reader a last time."""
         for reader in list(self.readers.values()):
             reader.put(b"")

@@ -1,9 +1,9 @@
-"""How is a Spark batch matched?
+"""Matches a Spark batch.
 
 The engine reads Arrow data directly, except for two of Spark's types. Binary columns are relabelled
 as text, which copies nothing. A variant may have another type in every row, so a batch with
-variants is turned into Python objects, event by event, and the answer into the table that Arrow
-data gives.
+variants is converted to Python objects, event by event, and the result to the table that a match of
+Arrow data returns.
 """
 
 import functools
@@ -24,8 +24,8 @@ def ask(index: Any, method: str, batch: pa.RecordBatch, *given: Any, **how: Any)
         index: The index or graph.
         method: `match_batch`, `top_batch` or `first_batch`.
         batch: Events; with a column of documents, or of sources, that `how` names.
-        given: What the method takes besides.
-        how: What it takes by name.
+        given: Further positional arguments of the method.
+        how: Its keyword arguments.
     """
     column, beside = how.get("column"), (how.get("documents"), how.get("sources"))
     kinds = {field.name: field.type for field in batch.schema if field.name not in beside}

@@ -1,9 +1,9 @@
-"""How do rows become shards, and shards a version of an index?
+"""Builds shards from rows, and commits them as a version of an index.
 
 `compile`, `update` and `follow` share this. Rows go to the shard that their id's hash names. One
 task per shard builds its segment file and reports one line; the driver commits when all are there.
 
-A shard remembers what it was built from: its *fingerprint* is a digest of the digests of its rows.
+A shard records what it was built from: its *fingerprint* is a digest of the digests of its rows.
 Spark computes the same digest of a table, so comparing two texts per shard shows which shards a
 changed table affects. The task computes the digest from the rows it received, so the fingerprint
 describes exactly what a shard was built from, even if the table changes meanwhile.
@@ -87,7 +87,7 @@ def with_digests(rows: DataFrame) -> DataFrame:
 
 def _part(name: str, kind: Any) -> Column:
     value = column(name)
-    # As text a timestamp depends on the session's zone.
+    # The text of a timestamp depends on the session's zone.
     text = sf.unix_micros(value) if isinstance(kind, TimestampType) else value
     part = sf.concat(sf.lit(f"{name}="), sf.sha2(text.cast("string"), 256))
     return sf.when(value.isNotNull(), part)
@@ -168,7 +168,7 @@ def _shown(
         return
     try:
         metrics = Metrics(spark)
-    except ValueError:  # Spark Connect shows a bar of its own
+    except ValueError:  # Spark Connect shows its own progress bar
         yield nullcontext()
         return
     done = threading.Event()
@@ -228,7 +228,7 @@ def commit(
         folder: Where the files are.
         version: The version's number.
         settings: The settings in the manifest.
-        built: What the tasks reported.
+        built: The reports of the tasks.
         before: The version whose other shards stay.
         dropped: Shards of it that do not stay, besides those that were built.
         strict: Whether to fail if a row was refused.
@@ -316,7 +316,7 @@ def _errors_of(manifest: Manifest) -> list[tuple[int, int, str]]:
     """The files of refused rows: their shard, how many rows, and the name."""
     errors = manifest.content.get("errors", {})
     listed = (errors.get("shards", ()), errors.get("counts", ()), errors.get("files", ()))
-    if len({len(part) for part in listed}) > 1:  # as an earlier release wrote it
+    if len({len(part) for part in listed}) > 1:  # written by an earlier release
         return []
     return list(zip(*listed, strict=True))
 

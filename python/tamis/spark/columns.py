@@ -33,13 +33,13 @@ from tamis.spark.asking import ask
 from tamis.spark.worker import mentioning
 
 Moment = datetime | Column
-"""The value of `now()`: a moment, or a column with the same value for all events of a query."""
+"""The value of `now()`: a time, or a column with the same value for all events of a query."""
 
 INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 
 
 def column(name: str) -> Column:
-    """The column of exactly that name, dots and all."""
+    """The column with exactly this name, including dots."""
     quoted = name.replace("`", "``")
     return sf.col(f"`{quoted}`")
 
@@ -57,7 +57,7 @@ def moment(now: Moment | None) -> Column:
     elif now is None:
         instant = sf.current_timestamp()
     elif now.tzinfo is None:
-        raise ValueError(f"now is a datetime with a time zone, not {now!r}")
+        raise ValueError(f"now must be a datetime with a time zone, not {now!r}")
     else:
         instant = sf.lit(now.astimezone(UTC).isoformat()).cast("timestamp")
     return sf.unix_micros(instant).cast("string")
@@ -184,7 +184,7 @@ class Events:
         for name in taken:
             if name in self.keep:
                 raise EventError(
-                    f"the events have a column `{name}`, which the result needs for itself; "
+                    f"the events have a column `{name}`, which the result also needs; "
                     "rename it, or leave it out of `keep`"
                 )
         self.column = event
@@ -218,7 +218,7 @@ class Events:
                 )
             self.source = _SOURCE
             selected[_SOURCE] = column(source)
-        if not selected:  # rows without any column would not be counted
+        if not selected:  # rows without columns would not be counted
             selected[_EVENT] = sf.lit(None).cast("string")
             self.attributes = [_EVENT]
         self.frame = frame.select(*(value.alias(name) for name, value in selected.items()))
@@ -258,7 +258,7 @@ def arrow_schema(schema: StructType) -> Any:
 
     try:
         return to_arrow_schema(schema, timezone="UTC")
-    except TypeError:  # before PySpark 4.2 it is UTC, and cannot be said
+    except TypeError:  # before PySpark 4.2 it is always UTC
         return to_arrow_schema(schema)
 
 
@@ -285,7 +285,7 @@ def refuse_types(kind: DataType) -> None:
     """Fail if events of a type have members that cannot be sent to a worker.
 
     Raises:
-        EventError: It names all of them.
+        EventError: The error names all of them.
     """
     raise_refused(_refused("", kind, set(), "event"))
 
@@ -294,7 +294,7 @@ def raise_refused(refused: Iterable[tuple[str, DataType]]) -> None:
     """Fail if there are columns of types that have no meaning in expressions.
 
     Raises:
-        EventError: It names all of them.
+        EventError: The error names all of them.
     """
     named = [f"`{path}` ({kind.simpleString()})" for path, kind in refused]
     if named:

@@ -1,7 +1,7 @@
-"""How do subscriptions become an index, and how does a change feed change it?
+"""Compiles subscriptions into an index, and applies change feeds to it.
 
-`compile` builds every shard from a table of rules, `update` builds those that changes touch. What
-they share is in `building`.
+`compile` builds every shard from a table of rules, `update` only those with changes. `building` has
+the common part.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ from tamis.storage import manifest as manifests
 from tamis.storage.folder import Folder
 from tamis.storage.manifest import Missing
 
-_PER_SHARD = 500_000  # subscriptions, where nobody says how many shards there are
+_PER_SHARD = 500_000  # subscriptions, by default
 
 
 def compile(
@@ -82,9 +82,9 @@ def settings_of(
 ) -> dict[str, Any]:
     """The settings in a manifest, from the arguments of `compile`."""
     if shards is not None and shards < 1:
-        raise ValueError(f"shards is at least 1, not {shards}")
+        raise ValueError(f"shards must be at least 1, not {shards}")
     if missing not in ("unknown", "false"):
-        raise ValueError(f'missing is "unknown" or "false", not {missing!r}')
+        raise ValueError(f'missing must be "unknown" or "false", not {missing!r}')
     empty = building.saved_empty(hierarchies or {}, time_zone, list(metadata_columns))
     named = ("format", "hierarchies", "metadata_columns", "time_zone")
     return {"missing": missing, "shards": shards} | {key: empty[key] for key in named}
@@ -114,7 +114,7 @@ def compile_rows(
 ) -> Compiled:
     """Build all shards from rows, and commit them; see `building.commit`."""
     if any(file.name == "index.json" for file in folder.files()):
-        message = f"{folder}: there is an index that Index.save wrote; compile into another folder"
+        message = f"{folder}: Index.save wrote an index here; compile into another folder"
         raise StorageError(message, path=str(folder))
     there = manifests.versions(folder)
     if settings["shards"] is None:
@@ -177,13 +177,11 @@ def apply_changes(
         strict: Whether to fail if a row is refused.
         limits: Limits on expressions.
         drop_refused: Whether a refused change removes the subscription, instead of leaving it.
-        source: What the new version follows, for its manifest.
+        source: The table that the new version follows, for its manifest.
     """
     before = manifests.read(folder)
     if before.shards is None:
-        message = (
-            f"{folder}: an index that Index.save wrote has no shards; compile it on Spark first"
-        )
+        message = f"{folder}: an index of Index.save has no shards; compile it on Spark first"
         raise StorageError(message, path=str(folder))
     before.check_files()
     columns, ids = subscription_columns(changes)
@@ -220,7 +218,8 @@ def _is_operation() -> Any:
     """Drop the preimages of a change feed, and fail on unknown operations."""
     operation = sf.lower(column("operation"))
     message = sf.concat(
-        sf.lit("operation is 'upsert' or 'delete', not "), sf.coalesce(operation, sf.lit("null"))
+        sf.lit("operation must be 'upsert' or 'delete', not "),
+        sf.coalesce(operation, sf.lit("null")),
     )
     known = operation.isin(*_OPERATIONS, "update_preimage")
     return sf.when(known, operation != "update_preimage").otherwise(

@@ -21,7 +21,7 @@ from pyspark.sql import functions as sf
 from tamis.spark.columns import column
 
 _FEED = "delta.enableChangeDataFeed"
-_COLUMNS = (  # of a subscription; others may have names that mean something in a change feed
+_COLUMNS = (  # of a subscription; other names may have a meaning in a change feed
     "id",
     "expression",
     "metadata",
@@ -51,7 +51,7 @@ class DeltaTable:
 
     @property
     def source(self) -> dict[str, Any]:
-        """What a manifest says of it."""
+        """Its description in a manifest."""
         return {"delta": self.identity, "version": self.version}
 
     def read(self, spark: SparkSession) -> DataFrame:
@@ -63,14 +63,14 @@ class DeltaTable:
 
         Returns:
             The current rows of all ids that changed, as `upsert`, and ids that are gone, as
-            `delete`; None if Delta does not know what changed.
+            `delete`; None if Delta has no record of the changes.
         """
         if not self.has_feed or not 0 <= since < self.version:
             return None
         feed = spark.read.option("readChangeFeed", "true").option("startingVersion", since + 1)
         try:
             told = feed.option("endingVersion", self.version).table(self.name)
-            # Now, so that files of the feed that are gone are noticed here.
+            # Evaluate now, so that missing files of the feed raise an error here.
             ids = told.select("id").where("id is not null").distinct().localCheckpoint()
         except PySparkException:
             return None
@@ -83,7 +83,7 @@ class DeltaTable:
 
 
 def look(spark: SparkSession, name: str) -> DeltaTable | None:
-    """The current version of a Delta table; None where a name is that of something else."""
+    """The current version of a Delta table; None if the name is not that of a Delta table."""
     try:
         with _not_logged():
             detail = spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
@@ -98,7 +98,7 @@ def look(spark: SparkSession, name: str) -> DeltaTable | None:
 
 @contextmanager
 def _not_logged() -> Iterator[None]:
-    """Keep PySpark from logging a failure of this thread, which is an answer here."""
+    """Keep PySpark from logging failures of this thread, which are expected here."""
     thread, logger = threading.get_ident(), PySparkLogger.getLogger("SQLQueryContextLogger")
 
     def is_of_another(record: logging.LogRecord) -> bool:

@@ -1,4 +1,4 @@
-"""What do the SQL functions return for a batch of events? Runs on the workers.
+"""Evaluates the SQL functions for a batch of events, on the workers.
 
 A function gets the arrays of one batch: the events, the name or path of an index for each, and its
 other arguments. Almost always all but the events are constant; otherwise, rows with the same
@@ -36,8 +36,8 @@ ARGUMENTS: dict[Function, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """The arguments of the functions: first the required ones, then the optional ones."""
 
 NOT_AN_EVENT = (
-    "the event is of the type {}; it is a struct, such as struct(*) of the whole row, a map, a "
-    "variant, or JSON as string or binary"
+    "the event is of the type {}; it must be a struct, such as struct(*) of the whole row, a map, "
+    "a variant, or JSON as string or binary"
 )
 
 _EVENT = "event"
@@ -111,8 +111,8 @@ def _evaluate(
         function: The function's name.
         pinned: The driver's decisions.
         event: Events: structs, maps, variants, or JSON as text or bytes.
-        id: Of `explain`, the subscriptions.
-        given: What rows must agree in to be answered together: arrays or constants.
+        id: For `explain`, the subscriptions.
+        given: The arguments that rows must share to be answered together: arrays or constants.
     """
     kind = _result(function, pinned.ids)
     parts, order = list[pa.Array](), list[Any]()
@@ -129,7 +129,7 @@ def _evaluate(
             return part
         parts.append(part)
         order.append(np.asarray(rows))
-    # Back into the order of the rows.
+    # Restore the order of the rows.
     inverse = np.argsort(np.concatenate(order), kind="stable")
     return pa.concat_arrays(parts).take(pa.array(inverse))
 
@@ -156,9 +156,9 @@ def _result(function: Function, ids: str) -> pa.DataType:
 def _questions(
     rows: int, given: Mapping[str, Any]
 ) -> Iterator[tuple[Question | None, pa.Array | None]]:
-    """What is asked, and of which rows; None for all of them.
+    """The distinct questions, with their rows; None for all rows.
 
-    Where there is no index, there is no question.
+    Rows without an index have no question.
     """
     same = dict[str, Any]()
     columns = dict[str, pa.Array]()
@@ -188,7 +188,7 @@ def _question(given: dict[str, Any]) -> Question | None:
     if given["index"] is None:
         return None
     if "n" in given and (given["n"] is None or given["n"] < 1):
-        raise ValueError(f"n is at least 1, not {given['n']}")
+        raise ValueError(f"n must be at least 1, not {given['n']}")
     if isinstance(given.get("now"), str):
         given["now"] = moment_of(given["now"])
     return Question(**given)
@@ -198,10 +198,10 @@ def _question(given: dict[str, Any]) -> Question | None:
 
 
 def resolve(pinned: Pinned, name: str) -> tuple[str, str]:
-    """The folder and the manifest's key of the index of a name, or at a path.
+    """The folder and the manifest's key of an index, by name or by path.
 
     Raises:
-        StorageError: There is neither.
+        StorageError: There is no such index.
     """
     if name in pinned.names:
         return pinned.names[name]
@@ -210,7 +210,7 @@ def resolve(pinned: Pinned, name: str) -> tuple[str, str]:
     except StorageError as error:
         known = ", ".join(map(repr, sorted(pinned.names))) or "none"
         message = (
-            f"{error}; nor is it a name that was given to `register`, whose last call counts: "
+            f"{error}; nor is it a name passed to `register`, whose last call counts: "
             f"there is {known}"
         )
         raise StorageError(message, path=error.path) from error
@@ -229,7 +229,7 @@ def _open(pinned: Pinned, name: str) -> Index:
 
 
 def _task() -> int | None:
-    """The attempt of a task that runs here, which other tasks do not share."""
+    """The id of the current task attempt, which is unique to the task."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -238,7 +238,7 @@ def _task() -> int | None:
 
 @functools.lru_cache(maxsize=16)
 def _current(path: str, task: int | None) -> str:  # noqa: ARG001 - another task reads it again
-    """The manifest that was current when a task first asked for it."""
+    """The manifest that was current when the task first needed it."""
     return manifests.read(Folder(path)).key
 
 
@@ -257,10 +257,10 @@ class Asked:
     """A part of a batch.
 
     Attributes:
-        index: The index that is asked.
-        question: What its rows agree in.
+        index: The index.
+        question: The arguments that its rows share.
         events: Their events.
-        ids: Of `explain`, the subscription of each.
+        ids: For `explain`, the subscription of each.
     """
 
     index: Index
@@ -269,7 +269,7 @@ class Asked:
     ids: pa.Array | None
 
     def ask(self, method: str, *given: Any) -> Any:
-        """What a method of the index gives, and the events that it refuses."""
+        """The result of a method of the index, and the refused events."""
         batch = pa.RecordBatch.from_arrays([self.events], [_EVENT])
         how = {"column": _EVENT, "threads": 1, "on_error": "collect"}
         how |= {"now": self.question.now, "where": self.question.where}
@@ -291,7 +291,7 @@ def _top(asked: Asked, kind: pa.DataType) -> pa.Array:
 
 def _first(asked: Asked, kind: pa.DataType) -> pa.Array:
     found, _ = asked.ask("first_batch", 1)
-    # At most one row for each event: those without one, refused or not, stay null.
+    # At most one row per event; events without one stay null.
     places = np.full(len(asked.events), -1, np.int64)
     places[np.asarray(found.column("event"), np.int64)] = np.arange(found.num_rows)
     chosen = _column(found, "subscription").cast(kind)
@@ -334,7 +334,7 @@ _FUNCTIONS: dict[Function, Callable[..., pa.Array]] = {
 
 
 def _column(found: pa.Table, name: str) -> pa.Array:
-    """A column of what was found, in one piece."""
+    """A column of the result, in one chunk."""
     column = found.column(name)
     if column.num_chunks == 1:
         return column.chunk(0)

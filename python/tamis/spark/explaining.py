@@ -1,4 +1,4 @@
-"""Why does an event match a subscription, or not? For a sample, row by row."""
+"""Explains matches, row by row, for a sample."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
@@ -12,7 +12,7 @@ from tamis.spark.tables import Rules, index_of
 from tamis.spark.worker import NOW, REFUSED
 
 _EVENT, _ID = "_tamis_event", "_tamis_id"
-_RESULTS = ("subscription", "metadata", REFUSED)  # columns that are no attributes
+_RESULTS = ("subscription", "metadata", REFUSED)  # columns that are not attributes
 
 
 def explain(
@@ -25,16 +25,16 @@ def explain(
     version: int | None = None,
     now: Moment | None = None,
 ) -> DataFrame:
-    """Say which predicates of a subscription held, failed or were unknown for an event.
+    """Explain which predicates of a subscription are true, false or unknown for an event.
 
     `now()` is the query's `current_timestamp()`, as in `match`.
 
     Args:
-        events: Events as `match` takes them, or pairs as it gives them.
+        events: Events as for `match`, or the pairs that it returns.
         path: The folder of the index, or the rules themselves.
         subscription: The id of the subscription; by default the one in the column `subscription`.
-        event: The column that holds the events; without, every column is an attribute.
-        limit: How many rows are explained.
+        event: The column that holds the events; by default, every column is an attribute.
+        limit: The number of rows to explain.
         version: The version of the index; the current one by default.
         now: The value of `now()`, as in `match`.
 
@@ -50,7 +50,7 @@ def explain(
     if subscription is None:
         require(events, "subscription", EventError, "events to explain")
         id = column("subscription")
-        events = events.where(id.isNotNull())  # what could not be read has none
+        events = events.where(id.isNotNull())  # null for events that could not be read
     else:
         id = sf.lit(subscription)
     if event is None:

@@ -1,4 +1,4 @@
-"""How does an index keep up with a table of rules?
+"""Keeps an index up to date with a table of rules.
 
 A round compares the table with the current version and builds the shards that differ. A Delta table
 knows its own version and what changed since another one. Each version of the index records what it
@@ -23,7 +23,7 @@ from tamis.storage import manifest as manifests
 from tamis.storage.folder import Folder
 from tamis.storage.manifest import CommitConflictError, Manifest, Missing
 
-_ATTEMPTS = 5  # where other jobs commit as well
+_ATTEMPTS = 5  # if other jobs commit at the same time
 _log = logging.getLogger("tamis.spark")
 
 
@@ -52,7 +52,7 @@ class Follower:
         self._spark, self._rules, self._folder = spark, rules, folder
         self._settings, self._strict, self._limits = settings, strict, limits
         self._allow_empty = allow_empty
-        # A version of the index, and one of a Delta table that has the same rows.
+        # A version of the index, and a version of a Delta table with the same rows.
         self._same: tuple[str, DeltaTable] | None = None
         self._one_at_a_time = threading.Lock()
         self._stopping = threading.Event()
@@ -80,7 +80,7 @@ class Follower:
                 try:
                     done = self._round(allowed)
                     break
-                except CommitConflictError:  # what the other job has committed may be all there is
+                except CommitConflictError:  # the other job may have committed the same changes
                     continue
             else:
                 done = self._round(allowed)
@@ -99,7 +99,7 @@ class Follower:
         rows, ids = compiling.rows_of(frame)
         wanted = self._settings | {"ids": ids}
         source = {} if delta is None else {"source": delta.source}
-        # A version of a Delta table is whole: if it is empty, somebody has emptied it.
+        # A version of a Delta table is consistent: if it is empty, that is intended.
         may_empty = allow_empty or delta is not None
         keep_some_of = 0 if may_empty or before is None else before.subscriptions
         if before is None or not _is_like(before, wanted):
@@ -124,7 +124,7 @@ class Follower:
 
     def _apply(self, before: Manifest, delta: DeltaTable, changes: DataFrame) -> Compiled | None:
         """Build the shards that a change feed touches."""
-        if changes.isEmpty():  # versions that only move data, for example
+        if changes.isEmpty():  # for example after compaction
             self._same = before.key, delta
             return None
         return compiling.apply_changes(
@@ -139,7 +139,7 @@ class Follower:
     def _compare(
         self, before: Manifest, rows: DataFrame, source: Mapping[str, Any], keep_some_of: int
     ) -> Compiled | None:
-        """Build the shards whose fingerprints are not those of the rows."""
+        """Build the shards whose fingerprints differ from those of the rows."""
         shards = before.shards
         assert shards is not None
         now = building.fingerprints(rows, shards)
@@ -177,9 +177,9 @@ class Follower:
             every: Seconds between the end of a round and the next.
         """
         if every <= 0:
-            raise ValueError(f"every is more than 0 seconds, not {every}")
+            raise ValueError(f"every must be more than 0 seconds, not {every}")
         if self._thread is not None:
-            raise ValueError("the follower runs already")
+            raise ValueError("the follower is already running")
         self._stopping.clear()
         self._thread = threading.Thread(
             target=self._run, args=(every,), name="tamis-follow", daemon=True
@@ -216,7 +216,7 @@ class Follower:
 
 
 def _changes(spark: SparkSession, before: Manifest, delta: DeltaTable) -> DataFrame | None:
-    """What a Delta table says has changed since a version of the index, if it can."""
+    """The changes of a Delta table since a version of the index, if Delta recorded them."""
     source = before.content.get("source")
     if not isinstance(source, dict) or source.get("delta") != delta.identity:
         return None
@@ -224,7 +224,7 @@ def _changes(spark: SparkSession, before: Manifest, delta: DeltaTable) -> DataFr
 
 
 def _is_like(before: Manifest, wanted: Mapping[str, Any]) -> bool:
-    """Whether a version was compiled as is wanted now; the number of shards may be left open."""
+    """Whether a version was compiled with these settings; the number of shards is optional."""
     return all(
         before.content.get(key) == value
         for key, value in wanted.items()

@@ -1,10 +1,10 @@
-"""How are subscriptions matched inside a SQL query?
+"""Matches subscriptions inside SQL queries.
 
     ts.register(spark, names={"campaigns": "s3://bucket/campaigns"})
     spark.sql("select *, tamis_match(struct(*), 'campaigns') as hits from events")
 
-The driver decides which version of an index a name means, once, so that all tasks of a query answer
-from the same one. `evaluating` is what the workers do.
+The driver resolves the name of an index to a version once, so that all tasks of a query use the
+same one. `evaluating` runs on the workers.
 """
 
 import functools
@@ -38,9 +38,7 @@ from tamis.storage.manifest import Manifest
 
 Path = str | PathLike[str]
 
-_function: Any = (
-    arrow_udf  # the stubs know no function that is described by its lack of annotations
-)
+_function: Any = arrow_udf  # the stubs require annotations, which this function must not have
 
 
 def register(
@@ -85,7 +83,7 @@ def register(
         StorageError: There is no such index or version, or its ids are not of the type `ids`.
     """
     if ids not in (None, "string", "bigint"):
-        raise ValueError(f'ids is "string" or "bigint", not {ids!r}')
+        raise ValueError(f'ids must be "string" or "bigint", not {ids!r}')
     indexes = {name: _read(place) for name, place in (names or {}).items()}
     kinds = {_ids(index) for index in indexes.values()}
     if ids == "bigint" and "string" in kinds:
@@ -208,7 +206,7 @@ def _table_function(pinned: Pinned) -> Any:
 
 
 def _result(function: Function, ids: str) -> DataType:
-    """The type of a function's results, as Spark has it."""
+    """The Spark type of a function's results."""
     id: DataType = StringType() if ids == "string" else LongType()
     if function == "match":
         return ArrayType(id)

@@ -1,7 +1,7 @@
 """The laboratory's workloads as DataFrames.
 
-An item is a function of workload, size, seed and its number: the same rows on any cluster, however
-many tasks make them.
+Each item depends only on the workload, the size, the seed and its number, so the rows are the same
+on any cluster and for any number of tasks.
 """
 
 import json
@@ -24,13 +24,13 @@ def generate_subscriptions(
     size: int | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> DataFrame:
-    """The first expressions of a workload, as `compile` takes them.
+    """The first expressions of a workload, in the format of `compile`.
 
     Args:
         spark: The session.
         workload: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"` or
             `"fontoura"`.
-        count: How many.
+        count: The number of items.
         seed: The seed of all random choices.
         size: The number of expressions that the workload is designed for; `count` by default.
         parameters: Parameters of the workload to change.
@@ -55,7 +55,7 @@ def generate_events(
     Args:
         spark: The session.
         workload: As in `generate_subscriptions`.
-        count: How many.
+        count: The number of items.
         size: The number of expressions that the workload is designed for.
         seed: The seed of all random choices.
         parameters: Parameters of the workload to change.
@@ -76,7 +76,9 @@ def _generate(
     parameters: Mapping[str, Any] | None,
 ) -> DataFrame:
     given = json.dumps(dict(parameters or {}))
-    Workload(workload, size=0, seed=seed, parameters=given)  # wrong names are errors on the driver
+    Workload(
+        workload, size=0, seed=seed, parameters=given
+    )  # so that unknown names raise an error on the driver
     columns = ("id", "expression") if kind == "expressions" else ("number", "event")
     settings = {"workload": workload, "seed": seed, "size": size, "parameters": given}
     task = on_worker(worker.generate, kind=kind, names=columns, **settings)

@@ -117,9 +117,9 @@ def slowest(
         The columns `subscription`, `expression` and `microseconds` per event, slowest first.
     """
     if events.isStreaming:
-        raise ValueError("slowest takes a batch, such as a sample of what the stream reads")
+        raise ValueError("slowest takes a batch, such as a sample of the stream's input")
     if min(n, sample, rules) < 1:
-        raise ValueError("n, sample and rules are at least 1")
+        raise ValueError("n, sample and rules must be at least 1")
     index = index_of(events, path, version)
     index.check_files()
     said = what_it_says(index)
@@ -163,6 +163,6 @@ def _as_bytes(frame: DataFrame) -> bytes:
 
 
 def _shards(spark: SparkSession, index: Manifest) -> DataFrame:
-    """A row for each shard, in a partition of its own."""
+    """One row per shard, each in a separate partition."""
     shards = index.shards or 1
     return spark.range(0, shards, 1, shards)

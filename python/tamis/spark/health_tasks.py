@@ -1,4 +1,4 @@
-"""What tasks do that look at the subscriptions of an index instead of at events."""
+"""Tasks that process the subscriptions of an index instead of events."""
 
 import json
 import time
@@ -13,12 +13,12 @@ from tamis.storage import manifest as manifests
 from tamis.storage.cache import open_index
 from tamis.storage.folder import Folder
 
-_ROWS = 10_000  # of a batch
-_REPEATS = 3  # of which the fastest counts
+_ROWS = 10_000  # per batch
+_REPEATS = 3  # the fastest counts
 
 
 def list_subscriptions(batches: Batches, uri: str, manifest: str) -> Batches:
-    """The subscriptions of the shards whose numbers come in."""
+    """The subscriptions of the given shards."""
     for _, index in _opened(batches, uri, manifest):
         ids = list(index)
         for start in range(0, len(ids), _ROWS):
@@ -45,7 +45,7 @@ def time_subscriptions(
     every: int,
     n: int,
 ) -> Batches:
-    """The slowest subscriptions of the shards whose numbers come in.
+    """The slowest subscriptions of the given shards.
 
     Args:
         batches: Numbers of shards.
@@ -54,8 +54,8 @@ def time_subscriptions(
         events: A table of events, as an Arrow stream.
         column: The column that holds the events, if one does.
         document: The column that holds the documents, if one does.
-        every: Which subscriptions are tried: each so-manieth.
-        n: How many are wanted.
+        every: Tries every n-th subscription.
+        n: The number of results.
     """
     tried = list(pa.ipc.open_stream(events))
     rows = max(1, sum(batch.num_rows for batch in tried))
@@ -86,7 +86,7 @@ def time_subscriptions(
 
 
 def _opened(batches: Batches, uri: str, manifest: str) -> Iterator[tuple[int, Index]]:
-    """The shards whose numbers come in; the index itself where it has none."""
+    """Open the given shards; the index itself if it has no shards."""
     name = manifest.partition("@")[0]
     folder = Folder(uri)
     shards = read_manifest("index", folder.path(name), manifests.read_key(folder, manifest))

@@ -1,8 +1,8 @@
-"""Which subscriptions does each event of a DataFrame match?
+"""Matches the events of a DataFrame.
 
 Batches are matched with the version of the index that is current when `match` is called. A stream
 is matched with the version that is current when a micro-batch begins, one for the whole
-micro-batch: it is read by a job of its own, and joined to the events.
+micro-batch: a separate job reads it, and it is joined to the events.
 
 Two placements. Replicated: every worker maps the whole index, and events stay where they are.
 Sharded: every event is sent to every shard, and a task maps one shard only.
@@ -95,7 +95,7 @@ def match(
         StorageError: There is no such index or version, or a file of it is missing.
     """
     if output not in ("pairs", "lists"):
-        raise ValueError(f'output is "pairs" or "lists", not {output!r}')
+        raise ValueError(f'output must be "pairs" or "lists", not {output!r}')
     return _answer(
         events,
         path,
@@ -257,9 +257,9 @@ def count(
         The columns `subscription` and `count`; subscriptions without a match are omitted.
     """
     if events.isStreaming:
-        raise ValueError("count takes a batch; in a stream, count what `match` gives")
+        raise ValueError("count takes a batch; in a stream, count the rows of `match`")
     if on_error not in ("raise", "skip"):
-        raise ValueError(f'on_error is "raise" or "skip" here, not {on_error!r}')
+        raise ValueError(f'on_error must be "raise" or "skip" here, not {on_error!r}')
     index = index_of(events, path, version)
     sharded = _is_sharded(index, placement)
     index.check_files()
@@ -311,7 +311,7 @@ def match_xml(
     """The subscriptions that each XML document matches: `match` with documents for events.
 
     Args:
-        documents: A column of documents, and whatever else is to be kept.
+        documents: A column of documents, and any columns to keep.
         path: The folder of an index whose expressions use `xpath('...')`.
         document: The column that holds the documents, as string or binary.
         keep: The columns to keep in the result; all by default.
@@ -351,7 +351,7 @@ def _answer(
     weights: dict[str, Any] | None = None,
 ) -> DataFrame:
     if most is not None and most < 1:
-        raise ValueError(f"n is at least 1, not {most}")
+        raise ValueError(f"n must be at least 1, not {most}")
     index = index_of(events, rules, version)
     sharded = _is_sharded(index, placement)
     on_error = what_on_error(events, on_error)
@@ -363,7 +363,7 @@ def _answer(
     follows = version is None and events.isStreaming and index.shards is not None
     errors = [StructField(REFUSED, StringType())] if on_error != "raise" else []
     taken = [*names, *(field.name for field in (*versioned, *errors))]
-    # A later version may mention other attributes.
+    # A stream may follow a later version, which may mention other attributes.
     prepared = Events(events, **columns, mentioned=said.attributes, prune=not follows, taken=taken)
     frame, keys = prepared.frame, list[str]()
     if follows:
@@ -373,7 +373,7 @@ def _answer(
     if sharded:
         if lists or most is not None:
             if events.isStreaming:
-                message = 'a stream gives lists and rankings with placement="replicated" only'
+                message = 'a stream supports lists and rankings with placement="replicated" only'
                 raise ValueError(message)
             frame = frame.withColumn(_EVENT_NUMBER, sf.monotonically_increasing_id())
             keys = [_EVENT_NUMBER, SHARD]
@@ -400,7 +400,7 @@ def _answer(
         weights=weights,
     )
     kept = [StructField(name, frame.schema[name].dataType) for name in outgoing]
-    # mapInArrow takes the names of columns for expressions.
+    # mapInArrow would parse the column names as expressions.
     plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
     found = plain.mapInArrow(task, StructType([*kept, *errors, *added, *versioned]))
     if keys and most is not None and by is not None:
@@ -414,7 +414,7 @@ def _answer(
 def what_on_error(events: DataFrame, on_error: OnError | None) -> OnError:
     """What to do with events that cannot be read: a stream continues."""
     if on_error not in (None, "raise", "skip", "collect"):
-        message = f'on_error is "raise", "skip" or "collect", not {on_error!r}'
+        message = f'on_error must be "raise", "skip" or "collect", not {on_error!r}'
         raise ValueError(message)
     return on_error or ("collect" if events.isStreaming else "raise")
 
@@ -422,13 +422,13 @@ def what_on_error(events: DataFrame, on_error: OnError | None) -> OnError:
 def with_errors(
     found: DataFrame, on_error: OnError, results: str, metrics: str | None = None
 ) -> DataFrame:
-    """What was found, with the column of errors last, or without the events that have one.
+    """The result with the column of errors last, or without the events that have an error.
 
     Args:
-        found: What a task gives.
+        found: The result of a task.
         on_error: What to do with events that cannot be read.
-        results: The column of what was found: one result in each row, or a list.
-        metrics: The name that results and refused events are counted under, if they are.
+        results: The column of results: one per row, or a list.
+        metrics: The name for counting results and refused events, if they are counted.
     """
     if on_error == "raise":
         return found
@@ -455,17 +455,17 @@ def with_now(frame: DataFrame, now: Moment | None, current: DataFrame | None = N
     Args:
         frame: The events.
         now: The value, as in `match`.
-        current: One row with the manifest that is current, which the events get as well.
+        current: One row with the current manifest, which is also added to the events.
     """
     if current is None:
         return frame.withColumn(NOW, moment(now))
-    if isinstance(now, Column):  # which may be one of the events
+    if isinstance(now, Column):  # it may be a column of the events
         return frame.crossJoin(sf.broadcast(current)).withColumn(NOW, moment(now))
     return frame.crossJoin(sf.broadcast(current.withColumn(NOW, moment(now))))
 
 
 def _check(frame: DataFrame, events: Events, index: Manifest, manifest: str | None) -> DataFrame:
-    """Events, with the reason why one cannot be read by some shard of an index."""
+    """Events, each with the reason if some shard of the index cannot read it."""
     task = on_worker(
         worker.check_batches,
         uri=index.folder.uri,
@@ -481,7 +481,7 @@ def _check(frame: DataFrame, events: Events, index: Manifest, manifest: str | No
 
 
 def _current(spark: SparkSession, index: Manifest) -> DataFrame:
-    """The manifest that is current when this is evaluated, in one row."""
+    """One row with the manifest that is current when this is evaluated."""
     task = on_worker(
         worker.current_manifest, uri=index.folder.uri, shards=index.shards, ids=index.ids
     )
@@ -489,7 +489,7 @@ def _current(spark: SparkSession, index: Manifest) -> DataFrame:
 
 
 class Said(NamedTuple):
-    """What an index says of itself.
+    """Properties of an index.
 
     Attributes:
         attributes: The attributes that it mentions; None for all.
@@ -503,7 +503,7 @@ class Said(NamedTuple):
 
 
 def what_it_says(index: Manifest, where: str | None = None) -> Said:
-    """What is known of an index before events are matched.
+    """The properties of an index that matching needs.
 
     Args:
         index: The index.
@@ -513,9 +513,7 @@ def what_it_says(index: Manifest, where: str | None = None) -> Said:
     kind: Any = None if index.ids is None else StringType() if index.ids == "string" else LongType()
     if index.folder.local is None:
         if kind is None:
-            message = (
-                f"{index.folder}: an index that Index.save wrote is opened from a local disk only"
-            )
+            message = f"{index.folder}: an index of Index.save can be opened from a local disk only"
             raise StorageError(message, path=str(index.folder))
         return Said(index.attributes, kind, index.asks_now)
     opened = Index.open(index.folder.local / index.name, verify=False)
@@ -532,10 +530,10 @@ def what_it_says(index: Manifest, where: str | None = None) -> Said:
 
 def _is_sharded(index: Manifest, placement: str) -> bool:
     if placement not in ("auto", "replicated", "sharded"):
-        message = f'placement is "auto", "replicated" or "sharded", not {placement!r}'
+        message = f'placement must be "auto", "replicated" or "sharded", not {placement!r}'
         raise ValueError(message)
     if placement == "sharded" and index.shards is None:
-        message = f"{index.folder}: an index that Index.save wrote has no shards"
+        message = f"{index.folder}: an index of Index.save has no shards"
         raise StorageError(message, path=str(index.folder))
     if placement == "auto":
         return index.shards is not None and index.shards > 1 and index.bytes > _REPLICATED
@@ -556,12 +554,12 @@ def _ranked(ids: DataType, by: str) -> list[StructField]:
 
 
 def _to_shards(frame: DataFrame, index: Manifest, slices: int) -> DataFrame:
-    """Every row once for every shard, in a partition of that shard.
+    """Repeat every row for every shard, in a partition of that shard.
 
     An event that cannot be read goes to one shard only, so that it comes out once.
     """
     if slices < 1:
-        raise ValueError(f"slices is at least 1, not {slices}")
+        raise ValueError(f"slices must be at least 1, not {slices}")
     assert index.shards is not None
     shards = sf.sequence(sf.lit(0), sf.lit(index.shards - 1))
     if REFUSED in frame.columns:
@@ -577,7 +575,7 @@ def _merge(found: DataFrame, most: int, by: str) -> DataFrame:
     order = [column(by).desc(), column(SHARD), column("rank")]
     rank = sf.row_number().over(Window.partitionBy(_EVENT_NUMBER).orderBy(*order))
     merged = found.withColumn("_tamis_rank", rank).where(column("_tamis_rank") <= most)
-    # What could not be read has no rank.
+    # Events that could not be read have no rank.
     ranked = sf.when(column("rank").isNotNull(), column("_tamis_rank")).alias("rank")
     names = [name for name in found.columns if name not in (_EVENT_NUMBER, SHARD)]
     return merged.select(*(ranked if name == "rank" else column(name) for name in names))

@@ -1,4 +1,4 @@
-"""What do tasks of Tamis read, write and cost? Counted by Spark's accumulators.
+"""Counts the input, output and time of Tamis tasks, with Spark's accumulators.
 
     metrics = spark.Metrics(session)
     with metrics:
@@ -6,7 +6,7 @@
     found.write.parquet("out")
     metrics.events, metrics.bytes, metrics.rows, metrics.seconds
 
-Whatever is asked for inside the block is counted when it runs, also long after the block.
+Queries created inside the block are counted when they run, even long after the block.
 """
 
 import time
@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 
 class Counters(NamedTuple):
-    """Where a task adds what it did: accumulators, as they reach the workers."""
+    """The accumulators that tasks add to."""
 
     events: Any
     bytes: Any
@@ -32,10 +32,9 @@ _current: ContextVar[Counters | None] = ContextVar("tamis_spark_metrics", defaul
 
 
 class Metrics:
-    """Counts what tasks of Tamis do, as long as the session lives.
+    """Counts the work of Tamis tasks, as long as the session lives.
 
-    Spark counts a task again that it runs again, so take the figures for what was done, not for
-    what came out.
+    If Spark runs a task again, it counts again: the figures measure the work done, not the results.
 
     Args:
         spark: The session; Spark Connect has no accumulators.
@@ -48,18 +47,20 @@ class Metrics:
         try:
             context = spark.sparkContext
         except Exception as error:
-            raise ValueError("Spark Connect has no accumulators, so nothing is counted") from error
+            raise ValueError(
+                "Spark Connect has no accumulators, so nothing can be counted"
+            ) from error
         self._counters = Counters(*(context.accumulator(start) for start in (0, 0, 0, 0.0)))
         self._tokens = list[Token[Counters | None]]()
 
     @property
     def events(self) -> int:
-        """The rows that tasks have read: events, or subscriptions where an index is compiled."""
+        """The rows that tasks have read: events, or subscriptions when compiling."""
         return int(self._counters.events.value)
 
     @property
     def bytes(self) -> int:
-        """The bytes of these, in Arrow's format."""
+        """The size of these rows in Arrow's format."""
         return int(self._counters.bytes.value)
 
     @property
@@ -69,7 +70,7 @@ class Metrics:
 
     @property
     def seconds(self) -> float:
-        """The time that tasks spent in Tamis, without that in which they waited for Spark."""
+        """The time that tasks spent in Tamis, without waiting for Spark."""
         return float(self._counters.seconds.value)
 
     def __enter__(self) -> Self:
@@ -86,15 +87,15 @@ class Metrics:
 
 
 def current() -> Counters | None:
-    """What the block counts with that the caller is in, if there is one."""
+    """The counters of the enclosing block, if there is one."""
     return _current.get()
 
 
 class Watch:
-    """Counts the batches that go into and come out of a task, and the time between.
+    """Counts the input and output batches of a task, and the time in between.
 
     Args:
-        counters: Where to add.
+        counters: The counters to add to.
     """
 
     def __init__(self, counters: Counters) -> None:
@@ -102,7 +103,7 @@ class Watch:
         self._waited = 0.0
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The batches that go in."""
+        """Pass on the input batches, and count them."""
         while True:
             started = time.perf_counter()
             batch = next(batches, None)
@@ -114,7 +115,7 @@ class Watch:
             yield batch
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The batches that come out."""
+        """Pass on the output batches, and count them."""
         while True:
             started, before = time.perf_counter(), self._waited
             batch = next(batches, None)

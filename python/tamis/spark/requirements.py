@@ -1,6 +1,6 @@
-"""Which versions of PySpark does the pipeline run on?
+"""The PySpark versions that the pipeline supports.
 
-4.1 brought the two functions that it is built on: `repartitionById`, which sends a row to the task
+PySpark 4.1 added the two functions that it needs: `repartitionById`, which sends a row to the task
 of its shard, and `arrow_udf`, which hands a SQL function whole batches of Arrow.
 """
 
@@ -11,10 +11,10 @@ OLDEST = (4, 1)
 
 
 def explain_import_error(error: ImportError) -> ImportError:
-    """What to say where the modules of the pipeline cannot be imported.
+    """The error to raise if the pipeline cannot be imported.
 
     Args:
-        error: What Python says.
+        error: The original error.
     """
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     if missing is not None and not missing.startswith(("tamis", "pyspark.")):

@@ -1,9 +1,9 @@
-"""Which nodes of a graph does each event of a DataFrame reach?
+"""Searches a graph for the events of a DataFrame.
 
-Every worker maps the whole graph, and events stay where they are. Batches meet the graph that is
-current when `match_graph` is called; a stream meets that which is current when a micro-batch
-begins, one for the whole micro-batch. `save_graph` adds a version and leaves those before it, so
-that a micro-batch that began with one of them can go on.
+Every worker maps the whole graph, and events stay where they are. Batches use the version of the
+graph that is current when `match_graph` is called; a stream uses the one that is current when a
+micro-batch begins. `save_graph` adds a version and keeps the earlier ones, so that running
+micro-batches can finish with them.
 """
 
 from collections.abc import Iterable
@@ -30,13 +30,13 @@ from tamis.storage.folder import Folder
 
 
 def save_graph(graph: Graph, path: str | PathLike[str]) -> int:
-    """Save a graph as a new version, which streams take up with their next micro-batch.
+    """Save a graph as a new version, which streams use from their next micro-batch on.
 
-    Versions before it stay until `vacuum` deletes them: jobs that began with one come to their end.
+    Earlier versions stay until `vacuum` deletes them, so that running jobs can finish.
 
     Args:
         graph: The graph.
-        path: A folder of its own: a path, or a URI of a filesystem that Arrow or fsspec opens.
+        path: A separate folder: a path, or a URI of a filesystem that Arrow or fsspec opens.
 
     Returns:
         The number of the version.
@@ -47,7 +47,7 @@ def save_graph(graph: Graph, path: str | PathLike[str]) -> int:
     """
     folder = Folder(path)
     if any(file.name == "graph.json" for file in folder.files()):
-        message = f"{folder}: there is a graph that Graph.save wrote; save versions elsewhere"
+        message = f"{folder}: Graph.save wrote a graph here; save versions to another folder"
         raise StorageError(message, path=str(folder))
     version = max(manifests.versions(folder, "graph"), default=0) + 1
     folder.make()
@@ -107,8 +107,8 @@ def match_graph(
         keep: The columns of the events to keep in the result; all by default.
         output: `"pairs"` for a row per node, with the column `node`, or `"lists"` for a row per
             event, with the column `nodes`, in the order in which they are found.
-        sinks_only: Whether only nodes that no edge leads on from are wanted.
-        strategy: How the searches are driven; all find the same nodes.
+        sinks_only: Whether to return only nodes without outgoing edges.
+        strategy: The search strategy; all find the same nodes.
         version: The version of a graph that `save_graph` wrote; the current one by default.
         on_error: What to do with events that cannot be read or whose source is not a node, as in
             `match`.
@@ -120,16 +120,20 @@ def match_graph(
         StorageError: There is no graph, or its file is missing.
     """
     if output not in ("pairs", "lists"):
-        raise ValueError(f'output is "pairs" or "lists", not {output!r}')
+        raise ValueError(f'output must be "pairs" or "lists", not {output!r}')
     if (source is None) == (sources is None):
-        raise ValueError("give `source`, a node, or `sources`, the column of each event's")
+        raise ValueError(
+            "pass `source`, a node, or `sources`, the column with the source of each event"
+        )
     folder = Folder(path)
     saved = manifests.read(folder, version, "graph")
     graph = load_graph(folder, saved.key)
     if source is not None and source not in graph:
         raise UnknownIdError(f"no node has the id {source!r}")
     if strategy not in get_args(Strategy):
-        raise ValueError(f"strategy is one of {', '.join(get_args(Strategy))}, not {strategy!r}")
+        raise ValueError(
+            f"strategy must be one of {', '.join(get_args(Strategy))}, not {strategy!r}"
+        )
     added = "nodes" if output == "lists" else "node"
     follows = events.isStreaming and version is None
     on_error = what_on_error(events, on_error)

@@ -10,9 +10,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 SETTINGS = {
-    # A partition costs a worker 20 ms this way, instead of 51.
+    # This reduces the overhead per partition from 51 ms to 20 ms.
     "spark.python.unix.domain.socket.enabled": "true",
-    # Columns that come back in another order are an error instead of another result.
+    # Result columns in another order are an error instead of a wrong result.
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
 }
 """Settings for any session that runs `tamis.spark`."""

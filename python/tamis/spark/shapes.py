@@ -1,4 +1,4 @@
-"""What is the shape of the result: a row per match, or a list per event?"""
+"""Shapes results: one row per match, or one list per event."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def pairs(kept: pa.RecordBatch, found: pa.Table) -> Batches:
 
 
 def lists(kept: pa.RecordBatch, found: pa.Table, names: Sequence[str]) -> Batches:
-    """A row per event: its kept columns, and a list of what was found for each further column.
+    """A row per event: its kept columns, and a list of the matches for each further column.
 
     Args:
         kept: The columns of the events to keep in the result.
@@ -38,7 +38,7 @@ def lists(kept: pa.RecordBatch, found: pa.Table, names: Sequence[str]) -> Batche
         last = matches.column(0)[-1].as_py()
         following = waiting[number + 1 :]
         if following and following[0].column(0)[0].as_py() == last:
-            raise OverflowError("an event has more than 1 GiB of matches; ask for pairs instead")
+            raise OverflowError("an event has more than 1 GiB of matches; use pairs instead")
         end = last + 1 if following else kept.num_rows
         yield _list(kept.slice(start, end - start), matches, start, names)
         start = end

@@ -1,4 +1,4 @@
-"""How is a function sent to the workers?"""
+"""Sends functions to the workers."""
 
 import functools
 import pickle
@@ -16,7 +16,7 @@ from tamis.spark.shapes import Batches
 def on_worker(
     function: Callable[..., Iterator[pa.RecordBatch]], **arguments: Any
 ) -> Callable[[Any], Any]:
-    """What `mapInArrow` runs: a function that takes the batches of a partition.
+    """A function for `mapInArrow`, which takes the batches of a partition.
 
     Args:
         function: A function of a module, which the workers import.

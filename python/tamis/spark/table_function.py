@@ -1,7 +1,7 @@
-"""What does the table function `tamis_matches` do?
+"""The table function `tamis_matches`.
 
-On the driver, Spark asks for its columns, and there it decides on the version of the index
-and on the value of `now()`. Rows reach it one by one, as Python objects. For large tables
+On the driver, Spark asks for its columns, and the function decides on the version of the index and
+the value of `now()`. Rows arrive one by one, as Python objects. For large tables
 `tamis_match` is faster, because it takes whole batches.
 """
 
@@ -66,13 +66,13 @@ def analyze(
     """Decide on the columns and the version of a query."""
     for name, argument in (("index", index), ("now", now), ("where", where)):
         if argument is not None and not argument.isConstantExpression:
-            raise ValueError(f"{name} is the same for all rows of tamis_matches; use tamis_match")
+            raise ValueError(f"{name} must be constant in tamis_matches; use tamis_match instead")
     decided = Pinned(*pinned)
     uri, key = resolve(decided, str(index.value))
     ids: DataType = StringType() if ids_of(open_index(uri, key, None)) == "string" else LongType()
     fields = list(event.dataType) if event.isTable else []  # type: ignore[call-overload]
     if any(field.name == "subscription" for field in fields):
-        raise EventError("the table has a column `subscription`, which the result needs for itself")
+        raise EventError("the table has a column `subscription`, which the result also needs")
     if not is_event(event.dataType) and not isinstance(event.dataType, NullType):
         raise EventError(NOT_AN_EVENT.format(event.dataType.simpleString()))
     refuse_types(event.dataType)
@@ -106,7 +106,7 @@ class Matches:
             yield from self.terminate()
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
-        """The matches of the rows that wait."""
+        """The matches of the remaining rows."""
         rows, self._rows = self._rows, []
         if not rows:
             return

@@ -1,4 +1,4 @@
-"""Rules are in an index, a DataFrame or a table: which is meant, and which index is used?
+"""Finds or compiles the index for rules given as a folder, a DataFrame or a table.
 
 If a function takes rules instead of the folder of an index, they are compiled into a folder that is
 named after their content, and found there the next time. The folder is in the local cache, or in
@@ -32,19 +32,19 @@ Rules = DataFrame | str | PathLike[str]
 
 _log = logging.getLogger("tamis.spark")
 _FILES = re.compile(r"\w+\.`[^`]+`")  # such as delta.`s3://bucket/rules`, a table without a name
-TABLE_NAME = re.compile(r"\w+(\.\w+)*")  # of a table, perhaps
+TABLE_NAME = re.compile(r"\w+(\.\w+)*")  # may be the name of a table
 _ATTEMPTS = 5  # if rules change while they are compiled
 _KEPT = 32  # compiled rules that the local cache always keeps
 _UNUSED = 24 * 3600.0  # seconds after which it evicts others
 
 
 def as_frame(rules: DataFrame | str, spark: SparkSession | None = None) -> DataFrame:
-    """A DataFrame, or the one of a table."""
+    """The DataFrame itself, or that of a table."""
     if isinstance(rules, DataFrame):
         return rules
     spark = spark or SparkSession.active()
     if _FILES.fullmatch(rules) is None:
-        spark.catalog.refreshTable(rules)  # Spark keeps the list of a table's files
+        spark.catalog.refreshTable(rules)  # Spark caches the list of a table's files
     return spark.table(rules)
 
 
@@ -71,7 +71,9 @@ def index_of(events: DataFrame, rules: Rules, version: int | None = None) -> Man
                 raise StorageError(message, path=error.path) from error
             raise
     if version is not None:
-        raise ValueError("`version` is one of an index in a folder; rules in a table have none")
+        raise ValueError(
+            "`version` is only for an index in a folder; rules in a table have no versions"
+        )
     if events.isStreaming:
         raise ValueError(
             "a stream is matched with the folder of an index, not with rules themselves: call "
@@ -115,7 +117,7 @@ def _compiled(frame: DataFrame) -> Manifest:
                 compiling.compile_rows(rows, folder, settings, False, None, expected=prints)
             except building.RulesChangedError:
                 continue
-            except CommitConflictError:  # of the same content: another job was faster
+            except CommitConflictError:  # another job committed the same content first
                 pass
         index = manifests.read(folder, 1)
         _warn_of_refused(index)
@@ -124,7 +126,7 @@ def _compiled(frame: DataFrame) -> Manifest:
 
 
 def _warn_of_refused(index: Manifest) -> None:
-    """Say how many rules were left out, and why the first was."""
+    """Log how many rules were left out, and why the first was."""
     from tamis.spark import building
 
     count = index.content.get("errors", {}).get("count", 0)

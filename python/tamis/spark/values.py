@@ -1,4 +1,4 @@
-"""How do Spark values become Python values that an index accepts as events?
+"""Converts Spark values to Python values that an index accepts as events.
 
 Most batches go to the engine as they are. Some are converted row by row: events to explain, and
 events with variants, whose types differ from row to row.
@@ -15,15 +15,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def moment_of(text: str) -> datetime:
-    """The moment that the text of its microseconds since 1970 stands for.
+    """The time for a text of microseconds since 1970.
 
     Raises:
-        ValueError: It is another text.
+        ValueError: The text is not such a number.
     """
     try:
         return _EPOCH + timedelta(microseconds=int(text))
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"now is a timestamp, not {text!r}") from error
+        raise ValueError(f"now must be a timestamp, not {text!r}") from error
 
 
 def is_variant(kind: pa.DataType) -> bool:
@@ -41,7 +41,7 @@ def is_binary(kind: pa.DataType) -> bool:
 
 
 def to_python(array: pa.Array) -> list[Any]:
-    """The values of an array: structs and maps are dicts, variants what they hold, bytes texts.
+    """The values of an array: structs and maps as dicts, variants as their content, bytes as text.
 
     Bytes that are not UTF-8 stay bytes, which no attribute can have.
     """
@@ -75,7 +75,7 @@ def _with_nulls(array: pa.Array, values: list[Any]) -> list[Any]:
 
 
 def _spans(array: pa.Array) -> Iterator[tuple[int, int]]:
-    """Where the entries of each list begin and end."""
+    """The start and end of each list's entries."""
     return itertools.pairwise(array.offsets.to_pylist())
 
 

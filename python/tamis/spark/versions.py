@@ -1,4 +1,4 @@
-"""Which versions does an index or a graph have, and which can go?"""
+"""Lists and deletes the versions of an index or a graph."""
 
 from datetime import UTC, datetime, timedelta
 from os import PathLike
@@ -8,7 +8,7 @@ from tamis.storage import manifest as manifests
 from tamis.storage.folder import File, Folder
 
 _DAY = timedelta(days=1)
-_LEFT: dict[manifests.Kind, tuple[str, ...]] = {  # how the names of files begin that jobs leave
+_LEFT: dict[manifests.Kind, tuple[str, ...]] = {  # prefixes of files that jobs may leave behind
     "index": (".", "segment-", "xpaths-", "errors-"),
     "graph": (".", "graph-"),
 }
@@ -56,10 +56,10 @@ def vacuum(path: str | PathLike[str], *, keep: int = 1, unfinished: timedelta = 
         The names of the files that were deleted.
     """
     if keep < 1:
-        raise ValueError(f"keep is at least 1, not {keep}")
+        raise ValueError(f"keep must be at least 1, not {keep}")
     folder = Folder(path)
     kind = _kind(folder)
-    manifests.read(folder, kind=kind)  # an error where there is nothing
+    manifests.read(folder, kind=kind)  # raises an error if there is nothing
     there = manifests.versions(folder, kind)
     kept = [manifests.read(folder, version, kind) for version in there[-keep:]]
     old = [manifests.read(folder, version, kind) for version in there[:-keep]]

@@ -35,11 +35,11 @@ from tamis.storage.folder import Folder
 SHARD = "_tamis_shard"
 VERSION = "_tamis_index"
 NOW = "_tamis_now"
-DIGEST = "_tamis_digest"  # of a row: the first hexadecimal digits of a SHA-256
+DIGEST = "_tamis_digest"  # digest of a row: the first hexadecimal digits of its SHA-256
 DIGEST_LENGTH = 40
 REFUSED = "event_error"  # why an event could not be read
 _SHOWN = 200  # characters of a row in a message
-_MANY = 100_000  # attributes, beyond which a manifest does not list them
+_MANY = 100_000  # a manifest does not list more attributes than this
 
 
 @functools.cache
@@ -130,7 +130,7 @@ def _without_refused(uri: str, key: str, shard: int, refused: list[pa.Table]) ->
     """A shard of a version without the subscriptions whose new rows were refused."""
     if not refused:
         return open_index(uri, key, shard)
-    index = load_index(Folder(uri), key, shard)  # its own, because it is changed
+    index = load_index(Folder(uri), key, shard)  # not the cached one, because it is changed
     ids = {id for table in refused for id in table.column("id").to_pylist() if id is not None}
     integers = isinstance(next(iter(index), None), int)
     index.remove_many([int(id) for id in ids] if integers else ids, on_error="skip")
@@ -155,7 +155,7 @@ def _save(index: Index, folder: Folder, place: Path, shard: int) -> dict[str, An
     index.save(place)
     path = place / "index.json"
     manifest = read_manifest("index", path, path.read_bytes())
-    del manifest["checksum"]  # of what it said before
+    del manifest["checksum"]  # it is no longer valid
     attributes = index.attributes
     for entry in manifests.entries(manifest):
         file = place / entry["file"]
@@ -385,12 +385,12 @@ def explain_batches(batches: Batches, uri: str, manifest: str, names: Sequence[s
 
 
 def current_manifest(batches: Batches, uri: str, shards: int, ids: str) -> Batches:
-    """The key of the manifest that is current now, for every row.
+    """The key of the current manifest, for every row.
 
     Args:
         batches: Any rows.
         uri: The folder of the index.
-        shards: How many shards it must have.
+        shards: The number of shards it must have.
         ids: The type that its ids must have.
     """
     for batch in batches:
@@ -432,7 +432,7 @@ def search_batches(
         lists: Whether there is one row per event, instead of one per node.
         collect: Whether the column `REFUSED` is added, instead of failing, and a row for every
             event that cannot be read.
-        searched: What else `Graph.match_batch` takes.
+        searched: Further arguments of `Graph.match_batch`.
     """
     looked_at = [column] if column is not None else list(attributes)
     if searched["sources"] is not None:
@@ -446,7 +446,7 @@ def search_batches(
 
 
 def current_graph(batches: Batches, uri: str, ids: str) -> Batches:
-    """The key of the graph that is current now, for every row.
+    """The key of the current graph, for every row.
 
     Args:
         batches: Any rows.
@@ -481,8 +481,8 @@ def _answer(
         looked_at: The columns with the events.
         keep: The columns to keep in the result.
         ask: Matches the events of a batch, and takes `on_error`.
-        lists: Where there is one row per event, the names of the columns of lists.
-        collect: Whether events that cannot be read come out with the reason.
+        lists: For one row per event, the names of the columns of lists.
+        collect: Whether to return events that cannot be read, with the reason.
     """
     kept = part.select(list(keep))
     if not collect:
@@ -528,7 +528,7 @@ def _reasons(reasons: pa.Array, refused: Sequence[Refused]) -> pa.Array:
 
 @contextlib.contextmanager
 def _naming_rows(kept: pa.RecordBatch) -> Iterator[None]:
-    """Name an event by its kept columns in an error; its number in a batch helps nobody."""
+    """In errors, identify an event by its kept columns instead of its number in a batch."""
     try:
         yield
     except TamisError as error:
@@ -544,7 +544,7 @@ def _describe(row: pa.RecordBatch) -> str:
     for name, column in zip(row.schema.names, row.columns, strict=True):
         try:
             value = repr(column[0].as_py())
-        except UnicodeDecodeError:  # which the error may be about
+        except UnicodeDecodeError:  # the error may be about this value
             value = "?"
         parts.append(f"{name}={value}")
     return textwrap.shorten(f"event with {', '.join(parts)}", _SHOWN, placeholder=" ...")
@@ -557,7 +557,7 @@ def _shape(kept: pa.RecordBatch, found: pa.Table, lists: Sequence[str] | None) -
 
 
 def _now(events: pa.RecordBatch) -> Any:
-    """The value of `now()`, the same for all events of the query; None if no rule asks for it."""
+    """The value of `now()`, the same for all events of the query; None if no rule uses it."""
     if events.num_rows == 0 or NOW not in events.schema.names:
         return None
     text = events.column(NOW)[0].as_py()
@@ -567,7 +567,7 @@ def _now(events: pa.RecordBatch) -> Any:
 def _parts(
     batch: pa.RecordBatch, manifest: str | None
 ) -> Iterator[tuple[str, Any, pa.RecordBatch]]:
-    """A batch by manifest and shard: mostly there is one of each."""
+    """Split a batch by manifest and shard; mostly there is one of each."""
     names = batch.schema.names
     keys = [name for name in (VERSION, SHARD) if name in names]
     if not keys:
@@ -610,7 +610,7 @@ def generate(
         seed: Its seed.
         size: The number of expressions that it is designed for.
         parameters: Parameters to change, as JSON.
-        names: What the two columns are called.
+        names: The names of the two columns.
     """
     source = _workload(workload, size, seed, parameters)
     make = source.expressions if kind == "expressions" else source.events

@@ -1,4 +1,4 @@
-"""Expressions as WHERE clauses: what `Expression.to_sql` writes."""
+"""Writes expressions as WHERE clauses, for `Expression.to_sql`."""
 
 import json
 from collections.abc import Mapping
@@ -26,14 +26,14 @@ def write(
     """The condition of an expression, given in its JSON form with the names that it mentions.
 
     Raises:
-        ExpressionError: It cannot be expressed exactly; the message says why.
+        ExpressionError: There is no exact translation; the message says why.
     """
     spelling = DIALECTS.get(dialect)
     if spelling is None:
         known = ", ".join(f"`{name}`" for name in DIALECTS)
         raise ExpressionError(f"there is no dialect {dialect!r}; known are {known}")
     if missing not in ("unknown", "false"):
-        raise ExpressionError(f"`missing` is 'unknown' or 'false', not {missing!r}")
+        raise ExpressionError(f"`missing` must be 'unknown' or 'false', not {missing!r}")
     try:
         node = json.loads(form, parse_float=Decimal)
         fields = None if columns is None else read_columns(columns)
@@ -49,7 +49,7 @@ def write(
 
 
 def _free_word(word: str, names: list[str]) -> str:
-    """A word that begins no name, whatever its case."""
+    """A word that no name starts with, ignoring case."""
     while any(name.lower().startswith(word) for name in names):
         word += "_"
     return word

@@ -1,8 +1,7 @@
-"""What is an expression in SQL?
+"""Writes expressions as SQL conditions.
 
-SQL's three truth values are ours: what is unknown is null. A predicate is written so that it is
-null where a value is missing, and true or false elsewhere. Where types cannot be compared it is
-false.
+SQL has the same three truth values as Tamis; unknown is null. A predicate is written so that it is
+null if a value is missing, and true or false otherwise. If types cannot be compared, it is false.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,10 +40,10 @@ class Writer:
     """Writes the conditions of one scope.
 
     Attributes:
-        scope: Where names belong.
+        scope: The row or element that names refer to.
         zone: The zone of times without an offset.
         missing: The truth of a predicate on an attribute without a value.
-        demands: The types that columns have to have where types are not given.
+        demands: The types that columns must have, if types are not given.
     """
 
     scope: Scope
@@ -58,7 +57,7 @@ class Writer:
         """The condition of an expression in its JSON form.
 
         Raises:
-            ExpressionError: It cannot be expressed exactly.
+            ExpressionError: It has no exact translation.
         """
         if isinstance(node, bool):
             return "true" if node else "false"
@@ -114,7 +113,7 @@ class Writer:
         return f"(not {written})" if negated else written
 
     def some(self, terms: list[Any], write: Callable[..., str]) -> str:
-        """Whether some values of the terms satisfy what `write` says of them."""
+        """Whether some values of the terms satisfy the condition that `write` returns."""
         paths = [path for term in terms for path in self.paths(term)]
         if not paths:
             found = [self.terms().term(term) for term in terms]
@@ -135,12 +134,12 @@ class Writer:
     def one(self, paths: list[tuple[str | None, Path]]) -> tuple[str | None, Path]:
         if len(paths) > 1:
             raise ExpressionError(
-                "a predicate of several lists, or of one twice, asks for all pairs"
+                "a predicate on several lists, or on one twice, would test all pairs"
             )
         return paths[0]
 
     def paths(self, term: Any) -> Iterator[tuple[str | None, Path]]:
-        """The lists whose values a term takes."""
+        """The lists whose values a term uses."""
         if "function" in term:
             if term["function"] == "size":
                 return
@@ -185,8 +184,7 @@ class Writer:
         earlier = self.demands.setdefault(column, kind)
         if earlier != kind:
             raise ExpressionError(
-                f"{column} is asked about as a {earlier} and as a {kind}; "
-                "say its type with `columns`"
+                f"{column} is used as a {earlier} and as a {kind}; say its type with `columns`"
             )
 
     def size(self, term: Any) -> Value:
@@ -236,8 +234,7 @@ class Writer:
         name = left.get("attribute")
         if self.scope.fields is None or name is None or self.scope.owner is not None:
             raise ExpressionError(
-                "a row cannot tell null from missing where `columns` are not given; "
-                "write `is not null`"
+                "a row cannot tell null from missing if `columns` is not given; write `is not null`"
             )
         found = self.scope.find(name)
         if name not in self.scope.fields:
@@ -292,7 +289,7 @@ class Writer:
     # Comparisons
 
     def test(self, value: Value, operator: str, literals: list[Literal]) -> str:
-        """A predicate with literals, for a value that is there."""
+        """A predicate with literals, for a value that is not missing."""
         match operator:
             case "in":
                 return self.among(value, literals)
@@ -327,7 +324,7 @@ class Writer:
         return f"(case when {there} then true end)"
 
     def comparable(self, value: Value, literal: Literal) -> bool:
-        """Whether a value and a literal can be compared; for a column that is to say its type.
+        """Whether a value and a literal are comparable; gives a column of unknown type its type.
 
         Raises:
             ExpressionError: SQL would compare them differently.
@@ -361,7 +358,7 @@ class Writer:
         return others[0] if len(others) == 1 else "(" + " or ".join(others) + ")"
 
     def comparison(self, value: Value, operator: str, literal: Literal) -> str:
-        """A comparison of a value that is there with a literal."""
+        """A comparison of a value that is not missing with a literal."""
         if not self.comparable(value, literal):
             return self.false(value)
         kind = value.type.kind
@@ -393,10 +390,10 @@ class Writer:
         return f"({value.sql} {operator} {literal})"
 
     def float_test(self, value: Value, operator: str, number: Decimal) -> str:
-        """A comparison with the nearest float, which itself counts as its shortest decimal."""
+        """A comparison with the nearest float; a float counts as its shortest decimal."""
         nearest = float(number)
         if nearest in (float("inf"), float("-inf")):
-            raise ExpressionError(f"the number {number} is beyond all floats")
+            raise ExpressionError(f"the number {number} is out of the range of floats")
         shortest = Decimal(repr(nearest))
         if operator == "=" and shortest != number:
             return self.false(value)
@@ -437,7 +434,7 @@ class Writer:
         return f"({value.sql} {operator} {count})"
 
     def compare(self, left: Value, operator: str, right: Value) -> str:
-        """A comparison of two terms that are there."""
+        """A comparison of two terms that are not missing."""
         if left.literal is not None and right.literal is None and operator not in _TEXT:
             flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
             return self.compare(right, flipped, left)
@@ -513,13 +510,13 @@ class Writer:
 
 
 def shown(value: Value) -> str:
-    """A piece of SQL as messages show it."""
+    """A piece of SQL, for messages."""
     text = str(value.sql)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _like(pattern: str) -> str:
-    """The pattern with a backslash before wildcards and itself only."""
+    """The pattern, with backslashes only before wildcards and backslashes."""
     result: list[str] = []
     characters = iter(pattern)
     for character in characters:

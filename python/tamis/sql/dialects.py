@@ -1,7 +1,7 @@
-"""How does a database spell what the writer says?
+"""The SQL dialects of databases.
 
-A dialect writes pieces of SQL from pieces of SQL; it knows no expressions. Where a database has no
-exact word for something, the method raises `ExpressionError`.
+A dialect combines pieces of SQL and does not depend on expressions. If a database has no exact
+equivalent, the method raises `ExpressionError`.
 """
 
 from tamis.errors import ExpressionError
@@ -16,7 +16,7 @@ WHITE_SPACE = (
 
 
 class Dialect:
-    """What the dialects have in common, spelled as in standard SQL."""
+    """The common part of the dialects, in standard SQL."""
 
     name = ""
     double = "double"
@@ -48,7 +48,7 @@ class Dialect:
         return f"lower({text})"
 
     def upper(self, _: str) -> str:
-        raise ExpressionError("databases have other capitals than ours for letters such as ß")
+        raise ExpressionError("databases convert letters such as ß to other capitals than Tamis")
 
     def trim(self, text: str) -> str:
         return f"trim({text}, {self.string(WHITE_SPACE)})"
@@ -79,20 +79,20 @@ class Dialect:
         return f"regexp_matches({text}, {self.string(written)})"
 
     def ordered(self, text: str) -> str:
-        """Text that is to be ordered by its bytes."""
+        """Text, to be ordered by its bytes."""
         return text
 
     # Numbers
 
     def operand_digits(self, digits: int) -> int:
-        """How many digits operands need so that a result of that many digits does not overflow."""
+        """The digits that operands need, so that a result of this many digits does not overflow."""
         return min(digits, 1)
 
     def float_arithmetic(self, left: str, operator: str, right: str) -> str:
         return f"({left} {operator} {right})"
 
     def finite(self, number: str) -> str:
-        """A float, or null if it is not one that Tamis keeps."""
+        """A float, or null if it is not finite."""
         for special in ("NaN", "Infinity", "-Infinity"):
             number = f"nullif({number}, {self.float(special)})"
         return number
@@ -157,7 +157,7 @@ class Postgres(Dialect):
         return "E'" + escaped.replace("\\", "\\\\") + "'" if "\\" in text else f"'{escaped}'"
 
     def lower(self, text: str) -> str:
-        # ICU has a longer lower case for one letter, and another for a final sigma.
+        # ICU's lower case is longer for one letter, and different for a final sigma.
         return f"lower(translate({text}, '\u0130\u03a3', 'i\u03c3') collate \"und-x-icu\")"
 
     def trim(self, text: str) -> str:
@@ -182,7 +182,7 @@ class Postgres(Dialect):
         raise ExpressionError("PostgreSQL fails if floats overflow or become too small")
 
     def some(self, items: str, variable: str, condition: str) -> str:
-        # In the list of a `select`, an element that is a row stays one value.
+        # In a `select` list, an element that is a row stays one value.
         elements = f"(select unnest({items}) as {self.column(variable)}) as elements"
         return f"(exists (select 1 from {elements} where {condition}))"
 
@@ -190,7 +190,7 @@ class Postgres(Dialect):
         return f"cardinality({items})"
 
     def present(self, value: str) -> str:
-        # `is not null` would ask whether all fields of a row are there.
+        # `is not null` would test whether all fields of a row are not null.
         return f"({value} is distinct from null)"
 
     def microseconds(self, time: str) -> str:
@@ -224,7 +224,7 @@ class Spark(Dialect):
         return f"timestamp '{text}Z'"
 
     def lower(self, text: str) -> str:
-        # Java has a longer lower case for one letter, and another for a final sigma.
+        # Java's lower case is longer for one letter, and different for a final sigma.
         return f"lower(translate({text}, '\u0130\u03a3', 'i\u03c3'))"
 
     def trim(self, text: str) -> str:

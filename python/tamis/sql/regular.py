@@ -1,7 +1,7 @@
-r"""Which regular expressions mean the same in every database?
+r"""Translates regular expressions that mean the same in every database.
 
 Java's, RE2's and PostgreSQL's regular expressions agree with ours on literals, groups,
-alternatives, repetition and plain character classes. What differs between them is refused: flags,
+alternatives, repetition and plain character classes. Everything that differs is refused: flags,
 classes such as `\d`, word boundaries, sets of classes.
 """
 
@@ -16,14 +16,14 @@ _CONTROLS = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def translate(pattern: str, *, end: str) -> str:
-    """The pattern with nothing but what all databases understand alike.
+    """The pattern, using only syntax that all databases interpret in the same way.
 
     Args:
         pattern: A regular expression of the language.
-        end: How the end of the text is spelled.
+        end: The spelling of the end of the text.
 
     Raises:
-        ExpressionError: It has something that databases understand differently.
+        ExpressionError: It contains something that databases interpret differently.
     """
     return _Translation(pattern, end).alternatives(0)
 
@@ -36,7 +36,7 @@ class _Translation:
 
     def refuse(self, what: str) -> ExpressionError:
         return ExpressionError(
-            f"the regular expression {self.pattern!r} has {what}, which databases read differently"
+            f"the regular expression {self.pattern!r} has {what}, on which databases differ"
         )
 
     def peek(self) -> str:
@@ -71,7 +71,7 @@ class _Translation:
                 if any(int(count) > _MOST for count in found.groups() if count):
                     raise self.refuse(f"more than {_MOST} repetitions")
                 self.place = found.end()
-                if self.peek() == "?":  # whether something is found does not depend on it
+                if self.peek() == "?":  # laziness does not change whether the pattern matches
                     self.take()
                 if _REPETITION.match(self.pattern, self.place):
                     raise self.refuse("a repetition of a repetition")

@@ -1,4 +1,4 @@
-"""Where is an attribute's value in a row, or in an element of a list?"""
+"""Locates attributes in a row, or in an element of a list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Scope:
         fields: The types of the columns; None if they are not given.
         owner: The element's variable; None for a row.
         element: The element's type, for `it`.
-        depth: How many lists are around.
+        depth: The number of enclosing lists.
     """
 
     dialect: Dialect
@@ -37,12 +37,12 @@ class Scope:
     depth: int = 0
 
     def find(self, name: str | None) -> Value | Path:
-        """Where an attribute is, the element itself for None; an object has no value."""
+        """The value of an attribute, or of the element itself for None; an object has no value."""
         found = self.locate(name)
         return NOTHING if isinstance(found, Value) and found.type.kind == "object" else found
 
     def locate(self, name: str | None) -> Value | Path:
-        """Where an attribute is, which may be an object."""
+        """The value of an attribute, which may be an object."""
         if name is None:
             assert self.owner is not None
             return self.reach(self.owner, self.element, ())
@@ -68,7 +68,7 @@ class Scope:
         return owner
 
     def reach(self, sql: str, kind: Type, rest: tuple[str, ...]) -> Value | Path:
-        """Go on from a value to a part of it."""
+        """Continue from a value to a part of it."""
         if kind.kind == "list":
             assert kind.element is not None
             return Path(sql, kind.element, rest)
@@ -87,10 +87,10 @@ class Scope:
         return self.reach(self.dialect.field(sql, name), inner, remainder)
 
     def column(self, sql: str, kind: Type) -> Value:
-        """A column as its values are compared."""
+        """A column, in the form in which its values are compared."""
         if kind.kind.startswith("unsupported"):
             name = kind.kind.removeprefix("unsupported ")
-            raise ExpressionError(f"the column {sql} has the type {name}, which cannot be asked")
+            raise ExpressionError(f"the column {sql} has the type {name}, which is not supported")
         if kind.kind == "float":
             wide = f"cast({sql} as {self.dialect.double})" if kind.narrow else sql
             return Value(f"nullif({wide}, {self.dialect.float('NaN')})", Type("float"))

@@ -1,9 +1,9 @@
-"""What is a term in SQL, and of which type?
+"""Writes terms in SQL, with their types.
 
-A value that Tamis would not have is null in SQL: what is missing, what has no result, NaN. Numbers
-are cast so that no database rounds or overflows; where that is not possible the term is refused.
+Missing values, terms without a result and NaN are null in SQL. Numbers are cast so that no database
+rounds or overflows; if that is not possible, the term is refused.
 
-Durations are counts of microseconds, and so are moments that were computed.
+Durations and computed times are counts of microseconds.
 """
 
 from collections.abc import Callable
@@ -29,17 +29,17 @@ from tamis.sql.types import (
     integers,
 )
 
-# The most characters of a condition.
+# The maximum length of a condition in characters.
 SIZE = 4 << 20
 # Numbers of up to this many digits are exact floats.
 FLOAT_DIGITS = 15
 # Moments of the years 1 to 9999, in microseconds.
 FIRST = -62_135_596_800_000_000
 LAST = 253_402_300_799_999_999
-# A computed moment may be a day outside: in other time zones it is still in these years.
+# A computed time may be a day outside: in other time zones it is still within these years.
 DAY = 86_400_000_000
 
-# The type that a column has to have where types are not given.
+# The type that a column must have, if types are not given.
 _WANTED = {"number": NUMBER, "time": TIME}
 _PARTS = ("year", "month", "day", "hour", "minute", "weekday")
 
@@ -51,9 +51,9 @@ class Value:
     Attributes:
         sql: The piece; None if there is no value at all.
         type: Its type.
-        literal: What it says, if it is a literal.
-        moment: Whether it counts the microseconds of a moment.
-        free: Whether it is a column whose type only follows from its use.
+        literal: Its value, if it is a literal.
+        moment: Whether it is a time as a count of microseconds.
+        free: Whether it is a column whose type follows only from its use.
     """
 
     sql: str | None
@@ -73,8 +73,8 @@ class Terms:
         dialect: The database.
         zone: The zone of times without an offset.
         attribute: The value of an attribute, or of the element itself for None.
-        size: How many values the term of a list has.
-        demand: Called with a column and the type that its use says it has.
+        size: The number of values of a list term.
+        demand: Called with a column and the type that its use requires.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class Terms:
             return NOTHING
         if left.free or right.free or "number" in (left.type.kind, right.type.kind):
             raise ExpressionError(
-                f"what `{operator}` gives depends on the types of its columns; "
+                f"the result of `{operator}` depends on the types of its columns; "
                 "say them with `columns`"
             )
         kinds = {left.type.kind, right.type.kind}
@@ -261,7 +261,7 @@ class Terms:
             return NOTHING
         if value.free or value.type.kind == "number":
             raise ExpressionError(
-                f"what `{function}` gives depends on the column's type; say it with `columns`"
+                f"the result of `{function}` depends on the column's type; say it with `columns`"
             )
         kind = value.type
         if kind.kind == "span" and function == "abs":
@@ -334,7 +334,9 @@ class Terms:
             return given[0] if given else NOTHING
         known = next((each.type.kind for each in given if not each.free), None)
         if known is None:
-            raise ExpressionError("the types of what `coalesce` takes are not known: say `columns`")
+            raise ExpressionError(
+                "the types of the arguments of `coalesce` are not known: say `columns`"
+            )
         kind = "number" if known == "exact" and any(each.free for each in given) else known
         given = [self.wanted(each, kind) for each in given]
         kinds = {each.type.kind for each in given}
@@ -350,9 +352,7 @@ class Terms:
             parts = (f"cast({each.sql} as decimal({digits}, {scale}))" for each in given)
             return Value(f"coalesce({', '.join(parts)})", exact(digits, scale))
         elif len(kinds) > 1 or kinds - {"string", "boolean", "float", "date", "span"}:
-            raise ExpressionError(
-                f"`coalesce` of {' and '.join(sorted(kinds))} has no type that SQL knows"
-            )
+            raise ExpressionError(f"`coalesce` of {' and '.join(sorted(kinds))} has no SQL type")
         return Value(f"coalesce({', '.join(str(each.sql) for each in given)})", given[0].type)
 
     def cast(self, value: Value, kind: str) -> Value:
@@ -390,7 +390,7 @@ def microseconds(nanoseconds: int) -> int:
     """A literal's microseconds.
 
     Raises:
-        ExpressionError: It is finer than that.
+        ExpressionError: It has a fraction of a microsecond.
     """
     if nanoseconds % values.MICROSECOND:
         raise ExpressionError("databases do not support fractions of a microsecond")

@@ -1,7 +1,7 @@
-"""What type does a column have, and what is known about its values?
+"""The types of columns.
 
-SQL converts values of different types before it compares them; Tamis never does. So that what is
-written means the same, the writer has to know the types.
+SQL converts values of different types before it compares them; Tamis never does. To write an
+equivalent condition, the writer must know the types.
 """
 
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ class Type:
 
     Attributes:
         kind: `string`, `boolean`, `exact` (integers and decimals), `float`, `timestamp`, `date`,
-            `span` (a duration), `list`, `object`, or what follows from use where no types are
-            given: `number`, `time`, `unknown`.
+            `span` (a duration), `list`, `object`; or, if no types are given, what follows from use:
+            `number`, `time`, `unknown`.
         digits: All digits of an exact number.
         scale: Its digits after the point.
-        integer: Whether the database has it as an integer, which may overflow.
+        integer: Whether it is an integer in the database, which may overflow.
         local: Whether a timestamp has no zone.
         narrow: Whether a float has 32 bits.
         element: The type of a list's elements.
@@ -74,7 +74,7 @@ _WORDS = {
 
 
 def read_columns(columns: Any) -> dict[str, Type]:
-    """The types of columns: of a mapping of names to words, or of a `pyarrow.Schema`.
+    """The types of columns, from a mapping of names to words or a `pyarrow.Schema`.
 
     Raises:
         ExpressionError: A type is not known.
@@ -85,7 +85,7 @@ def read_columns(columns: Any) -> dict[str, Type]:
         return {column.name: _from_arrow(column.name, column.type) for column in columns}
     except (AttributeError, TypeError):
         raise ExpressionError(
-            "columns are a mapping of names to types, or a pyarrow.Schema"
+            "columns must be a mapping of names to types, or a pyarrow.Schema"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""What does a literal say, and which literal of a column's type says the same?"""
+"""Reads literals, and converts them to the type of a column."""
 
 import re
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _TIME = re.compile(
 
 @dataclass(frozen=True)
 class Literal:
-    """A literal: its type and what it says.
+    """A literal: its type and its value.
 
     Numbers are decimals, timestamps nanoseconds since 1970, dates days, spans nanoseconds.
     """
@@ -51,7 +51,7 @@ def zone_of(name: str) -> tzinfo:
     """The time zone of this name or offset.
 
     Raises:
-        ExpressionError: There is none.
+        ExpressionError: The time zone is unknown.
     """
     found = re.fullmatch(r"([+-])(\d\d):(\d\d)", name)
     if found:
@@ -117,7 +117,7 @@ def _moment(text: str, zone: tzinfo) -> int:
 
 
 def midnight(day: int, zone: tzinfo) -> int:
-    """The moment at which a day begins."""
+    """The time at which a day begins."""
     return _moment(date.fromordinal(day + _EPOCH).isoformat(), zone)
 
 

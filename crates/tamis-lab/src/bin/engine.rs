@@ -1,13 +1,13 @@
-//! How fast is the engine, beside matchers that know conjunctions only?
+//! How fast is the engine, compared with matchers that only support conjunctions?
 //!
 //! ```console
-//! $ engine conjunctive 100000               # every matcher that knows the workload
-//! $ engine dense 100000 counting compact    # some
+//! $ engine conjunctive 100000               # every matcher that supports the workload
+//! $ engine dense 100000 counting compact    # only these
 //! ```
 //!
-//! Every matcher runs in a process of its own, so that one's memory is not another's. Before any time
-//! is reported its match counts on a sample of events must equal those of the oracle. Events are
-//! decoded beforehand: times are those of matching.
+//! Every matcher runs in a separate process, so that memory is measured separately. Before any time
+//! is reported, its match counts on a sample of events must equal those of the oracle. Events are
+//! decoded in advance: the times are for matching only.
 
 use std::ops::Range;
 use std::process::{Command, ExitCode};
@@ -22,34 +22,35 @@ use tamis_lab::workload::{Conjunctive, NAMES, Pair, Workload, by_name, count_mat
 /// Events per pass.
 const EVENTS: u64 = 1024;
 
-/// Events on which counts are compared.
+/// Events on which match counts are compared.
 const SAMPLE: u64 = 20;
 
-/// Events that tell the references what is likely, none of which is measured.
+/// Events from which the references estimate probabilities; none of these is measured.
 const STATISTICS: std::ops::Range<u64> = 1 << 40..(1 << 40) + 200;
 
-/// A matcher is run over and over for about so long, but at least [`PASSES`] times.
+/// A matcher runs repeatedly for about this time, but at least [`PASSES`] times.
 const BUDGET: Duration = Duration::from_secs(5);
 const PASSES: usize = 3;
 
-/// Matches events, by their numbers, and tells how many expressions they satisfy.
+/// Matches events, by their numbers, and returns how many expressions they satisfy.
 type Match = Box<dyn FnMut(Range<usize>) -> u64>;
 
-/// What was built, and how.
+/// A matcher that was built for a workload.
 struct Built {
     seconds: f64,
-    /// Resident memory that building added and kept.
+    /// Resident memory added by building.
     bytes: u64,
     matches: Match,
 }
 
-/// One row of the table: a name, and how to build it for a workload it knows.
+/// One row of the table: a name and a function that builds the matcher, if it supports the
+/// workload.
 struct Contender {
     name: &'static str,
     build: fn(&Setting) -> Option<Built>,
 }
 
-/// Every matcher there is. A further matcher of the engine is one line here and one function below.
+/// All matchers. To measure another matcher of the engine, add a line here and a function below.
 const CONTENDERS: [Contender; 6] = [
     Contender { name: "counting", build: |setting| reference(setting, |corpus, _| Counting::new(corpus)) },
     Contender { name: "access", build: |setting| reference(setting, Access::new) },
@@ -59,7 +60,7 @@ const CONTENDERS: [Contender; 6] = [
     Contender { name: "blocks", build: |setting| index(setting, Some(Evaluation::Blocks)) },
 ];
 
-/// What is measured.
+/// The workload to measure.
 struct Setting {
     workload: String,
     expressions: u32,
@@ -70,7 +71,7 @@ impl Setting {
         by_name(&self.workload, self.expressions.into())
     }
 
-    /// The workload as the references know it.
+    /// The workload in the form that the references support.
     fn conjunctive(&self) -> Option<Conjunctive> {
         match self.workload.as_str() {
             "conjunctive" => Some(Conjunctive::sparse()),
@@ -111,8 +112,8 @@ fn reference<R: Reference + 'static>(
     Some(Built { seconds, bytes, matches })
 }
 
-/// The engine as users hold it, its default matcher, built from text; event by event, or a batch looked at
-/// so. Memory includes what the subscriptions keep of their expressions.
+/// The engine as users have it: its default matcher, built from text, matching single events or
+/// batches with this evaluation. Memory includes the expressions kept by the subscriptions.
 fn index(setting: &Setting, batch: Option<Evaluation>) -> Option<Built> {
     let workload = setting.workload()?;
     let written =
@@ -120,18 +121,19 @@ fn index(setting: &Setting, batch: Option<Evaluation>) -> Option<Built> {
     let written: Vec<WrittenSubscription> = (0..setting.expressions).map(written).collect();
     let (before, begun) = (resident(), Instant::now());
     let index = Index::new(workload.missing(), Limits::default());
-    index.add_written(written).expect("what a workload writes can be read");
+    index.add_written(written).expect("a workload writes valid expressions");
     let seconds = begun.elapsed().as_secs_f64();
     let bytes = resident().saturating_sub(before);
-    // As in use: once events have been seen, what was compiled without them is compiled again.
+    // As in use: segments compiled without seeing events are compiled again once events have been
+    // seen.
     let first = index.snapshot();
     let mut scratch = MatchScratch::default();
     for number in STATISTICS.start..STATISTICS.start + 256 {
         let mut event = Event::default();
         event
             .decode_json(workload.event(number).as_bytes(), first.attributes(), index.limits())
-            .expect("what a workload writes can be read");
-        first.matches(&event, &mut scratch, |_| ()).expect("nothing is on disk");
+            .expect("a workload writes valid events");
+        first.matches(&event, &mut scratch, |_| ()).expect("the index is in memory");
     }
     index.settle();
     let snapshot = index.snapshot();
@@ -147,7 +149,7 @@ fn index(setting: &Setting, batch: Option<Evaluation>) -> Option<Built> {
         let mut event = Event::default();
         event
             .decode_json(workload.event(number).as_bytes(), snapshot.attributes(), index.limits())
-            .expect("what a workload writes can be read");
+            .expect("a workload writes valid events");
         event
     };
     let events: Vec<Event> = (0..EVENTS).map(decode).collect();
@@ -165,13 +167,13 @@ fn index(setting: &Setting, batch: Option<Evaluation>) -> Option<Built> {
                 Ok(())
             }),
         };
-        matched.expect("nothing is on disk");
+        matched.expect("the index is in memory");
         count
     });
     Some(Built { seconds, bytes, matches })
 }
 
-/// The bytes of this process that are in memory; 0 where the system does not say.
+/// The resident memory of the process in bytes; 0 if the system does not report it.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -180,10 +182,11 @@ fn resident() -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Builds a matcher, compares its counts with those wanted, measures it and prints its row.
+/// Builds a matcher, compares its match counts with the expected ones, measures it and prints its
+/// row.
 fn measure(contender: &Contender, setting: &Setting, wanted: &[u64]) -> Result<(), String> {
     let Some(Built { seconds, bytes, mut matches }) = (contender.build)(setting) else {
-        println!("{:10}  does not know this workload", contender.name);
+        println!("{:10}  does not support this workload", contender.name);
         return Ok(());
     };
     let begun = Instant::now();
@@ -195,10 +198,10 @@ fn measure(contender: &Contender, setting: &Setting, wanted: &[u64]) -> Result<(
     }
     let (found, all) = (matches(0..wanted.len()), wanted.iter().sum::<u64>());
     if found != all {
-        return Err(format!("{}: {found} matches on all of the sample, not {all}", contender.name));
+        return Err(format!("{}: {found} matches on the sample, expected {all}", contender.name));
     }
-    // Slow matchers see fewer events per pass: the sample took so long, and everything may take four
-    // times its budget.
+    // Slow matchers get fewer events per pass. Estimate from the sample, for a total of four times
+    // the budget.
     let each = begun.elapsed().as_secs_f64() / (2 * wanted.len().max(1)) as f64;
     let events = (4.0 * BUDGET.as_secs_f64() / PASSES as f64 / each) as usize;
     let events = events.clamp(SAMPLE as usize, EVENTS as usize);
@@ -224,7 +227,7 @@ fn measure(contender: &Contender, setting: &Setting, wanted: &[u64]) -> Result<(
     Ok(())
 }
 
-/// Runs one matcher in a process of its own.
+/// Runs one matcher in a separate process.
 fn run(contender: &Contender, setting: &Setting, wanted: &str) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let expressions = setting.expressions.to_string();
@@ -241,7 +244,7 @@ const ALONE: &str = "--alone";
 fn contender(name: &str) -> Result<&'static Contender, String> {
     CONTENDERS.iter().find(|contender| contender.name == name).ok_or_else(|| {
         let names: Vec<_> = CONTENDERS.iter().map(|contender| contender.name).collect();
-        format!("there is no matcher {name:?}; there are {}", names.join(", "))
+        format!("unknown matcher {name:?}; known: {}", names.join(", "))
     })
 }
 

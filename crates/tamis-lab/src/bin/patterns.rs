@@ -1,13 +1,14 @@
-//! How does the time to match, build, change and open an index grow with the number of its patterns?
+//! How does the time to match, build, change and open an index grow with its number of patterns?
 //!
 //! ```console
 //! $ patterns                    # every kind of pattern: 1,000, 10,000 and 100,000 of it
-//! $ patterns contains regex     # some
+//! $ patterns contains regex     # only these
 //! ```
 //!
-//! All patterns ask about one attribute. Every text matches the same number of patterns, however many there
-//! are, so time per event should hardly grow with them. Counts are compared with those of a scan before any
-//! time is reported. `bare` is the automaton of the crate `aho-corasick` over the same literals and texts.
+//! All patterns test one attribute. Every text matches the same number of patterns, however many
+//! there are, so the time per event should hardly grow. Match counts are compared with those of a
+//! scan before any time is reported. `bare` is the automaton of the `aho-corasick` crate over the
+//! same literals and texts.
 
 use std::ops::Range;
 use std::process::ExitCode;
@@ -25,24 +26,24 @@ use tamis_lab::workload::Random;
 
 const SEED: u64 = 16;
 const COUNTS: [u32; 3] = [1_000, 10_000, 100_000];
-/// The length of texts, and how many patterns each matches.
+/// Text lengths, and the number of patterns that each text matches.
 const TEXTS: [(usize, usize); 2] = [(60, 1), (1000, 4)];
 const EVENTS: u64 = 500;
 const PASSES: usize = 9;
-/// So many events are timed together.
+/// The number of events timed together.
 const CHUNK: usize = 10;
-/// Texts consist of so many common words, besides those that patterns look for.
+/// The number of common words that texts consist of, besides those of the patterns.
 const COMMON: u32 = 1_000;
-/// A scan judges so many events, against so many of the patterns.
+/// The number of events checked by a scan, and of the patterns it checks.
 const JUDGED: usize = 20;
 const JUDGES: u32 = 2_000;
-/// So many patterns are added one by one.
+/// The number of patterns added one by one.
 const INSERTS: u32 = 2_000;
 
 /// A kind of pattern.
 struct Kind {
     name: &'static str,
-    /// By how much time may grow from the fewest patterns to the most.
+    /// The maximum growth of the time from the fewest patterns to the most.
     growth: f64,
     expression: fn(&str, &str) -> String,
     /// A text that matches, from the two words of a pattern.
@@ -82,7 +83,7 @@ const KINDS: [Kind; 5] = [
     },
 ];
 
-/// The two words of a pattern: letters, of which no word occurs by chance.
+/// The two words of a pattern: random letters, long enough not to occur by chance.
 fn words(number: u32) -> (String, String) {
     let mut random = Random::new(SEED, 1, number.into());
     let mut word = |shortest: u32| -> String {
@@ -92,7 +93,8 @@ fn words(number: u32) -> (String, String) {
     (word(8), word(4))
 }
 
-/// A text of a length that so many of the patterns match: as many as can stand at its start or end.
+/// A text of this length that matches the given number of patterns, or as many as fit at its start
+/// or end.
 fn text(kind: &Kind, patterns: u32, number: u64, (length, matches): (usize, usize)) -> String {
     let mut random = Random::new(SEED, 2, number);
     let mut filler = |length: usize| -> String {
@@ -136,8 +138,8 @@ fn decode(text: &str, attributes: &Attributes) -> Event {
     event
 }
 
-/// Microseconds per event: of several passes, the least for each chunk of events, so that what else the
-/// machine does meanwhile hardly counts.
+/// Microseconds per event. Takes the minimum over several passes for each chunk of events, to
+/// reduce the noise from other processes.
 fn best(events: usize, chunk: usize, mut pass: impl FnMut(Range<usize>)) -> f64 {
     let mut chunks = vec![f64::INFINITY; events.div_ceil(chunk)];
     for _ in 0..PASSES {
@@ -150,7 +152,7 @@ fn best(events: usize, chunk: usize, mut pass: impl FnMut(Range<usize>)) -> f64 
     chunks.iter().sum::<f64>() * 1e6 / events as f64
 }
 
-/// The index, and the seconds that building took: by the clock, and of the processors.
+/// The index, and the seconds that building took: wall-clock and processor time.
 fn build(kind: &Kind, patterns: u32) -> (Index, f64, Option<f64>) {
     let written = |number: u32| {
         let (word, other) = words(number);
@@ -160,22 +162,23 @@ fn build(kind: &Kind, patterns: u32) -> (Index, f64, Option<f64>) {
     let limits = Limits { index_patterns: usize::MAX, ..Limits::default() };
     let (begun, used) = (Instant::now(), processor_seconds());
     let index = Index::new(Missing::Unknown, limits);
-    index.add_written(written).expect("what is written can be read");
+    index.add_written(written).expect("the patterns are valid");
     index.settle();
     let used = processor_seconds().zip(used).map(|(now, before)| now - before);
     (index, begun.elapsed().as_secs_f64(), used)
 }
 
-/// The processor's time that this process has used, where the system tells; threads that ended count.
+/// The processor time used by this process, including threads that ended, if the system reports it.
 fn processor_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(11);
     let (user, system): (f64, f64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    // In ticks of a hundredth.
+    // In ticks of 10 ms.
     Some((user + system) / 100.0)
 }
 
-/// Fails where a scan of some of the patterns finds others than the index, on some of the events.
+/// Fails if, on some of the events, a scan of some of the patterns finds other matches than the
+/// index.
 fn judge(kind: &Kind, patterns: u32, snapshot: &Snapshot, texts: &[String]) -> Result<(), String> {
     let step = (patterns / JUDGES).max(1);
     let mut numbers: Vec<u32> = (0..patterns).step_by(step as usize).collect();
@@ -217,7 +220,7 @@ fn judge(kind: &Kind, patterns: u32, snapshot: &Snapshot, texts: &[String]) -> R
     Ok(())
 }
 
-/// Passes a public automaton over the texts.
+/// Runs a public automaton over the texts. Returns the microseconds per text.
 fn bare(patterns: u32, texts: &[String]) -> Result<f64, String> {
     let words: Vec<String> = (0..patterns).map(|number| words(number).0).collect();
     let automaton =
@@ -235,7 +238,7 @@ fn bare(patterns: u32, texts: &[String]) -> Result<f64, String> {
     }))
 }
 
-/// Adds patterns one by one; the median and the worst time, in microseconds.
+/// Adds patterns one by one. Returns the median and the maximum time, in microseconds.
 fn insert(kind: &Kind, index: &Index, patterns: u32) -> Result<(f64, f64), String> {
     let mut times = Vec::new();
     for number in patterns..patterns + INSERTS {
@@ -250,7 +253,7 @@ fn insert(kind: &Kind, index: &Index, patterns: u32) -> Result<(f64, f64), Strin
     Ok((times[times.len() / 2], times[times.len() - 1]))
 }
 
-/// Saves an index and opens it verified; in milliseconds.
+/// Saves an index and opens it with verification. Returns the time in milliseconds.
 fn open(index: &Index) -> Result<f64, String> {
     let folder = std::env::temp_dir().join(format!("tamis-patterns-{}", std::process::id()));
     index.save(&folder).map_err(|error| error.to_string())?;
@@ -286,14 +289,14 @@ fn measure(kind: &Kind) -> Result<(), String> {
             let (mut scratch, mut count) = (MatchScratch::default(), 0);
             let single = best(events.len(), CHUNK, |chunk| {
                 for event in &events[chunk] {
-                    count += snapshot.count(event, &mut scratch).expect("nothing is on disk");
+                    count += snapshot.count(event, &mut scratch).expect("the index is in memory");
                 }
             });
             let mut together = 0;
             let batch = best(events.len(), events.len(), |chunk| {
                 snapshot
                     .matches_many(&events[chunk], &mut scratch, |_, _| together += 1)
-                    .expect("nothing is on disk");
+                    .expect("the index is in memory");
             });
             if together != count {
                 return Err(format!("{}: {together} matches in a batch, {count} one by one", kind.name));
@@ -331,7 +334,7 @@ fn main() -> ExitCode {
     let names: Vec<String> = std::env::args().skip(1).collect();
     if let Some(unknown) = names.iter().find(|name| KINDS.iter().all(|kind| kind.name != **name)) {
         let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-        eprintln!("there are no patterns {unknown:?}; there are {}", known.join(", "));
+        eprintln!("unknown patterns {unknown:?}; known: {}", known.join(", "));
         return ExitCode::FAILURE;
     }
     println!(

@@ -1,14 +1,14 @@
-//! What do types, functions and elements of lists cost, beside the same rules without them?
+//! How much slower are types, functions and list elements than equivalent rules without them?
 //!
 //! ```console
 //! $ values 100000
 //! ```
 //!
-//! Each table compares workloads with the first of its rows, whose rules and events say the same in plainer
-//! words: values of other types with integers, `lower(name)` with a name that is in lower case already,
-//! `any(items, ...)` with every element as an event of its own. The time is that of filling an event and
-//! matching it. Workloads take turns, so that what disturbs one disturbs all, and the best of several
-//! turns counts. All must find the same number of matches before a time is reported.
+//! Each table compares workloads with its first row, whose rules and events express the same more
+//! simply: values of other types with integers, `lower(name)` with a name that is already lower
+//! case, `any(items, ...)` with a separate event for every element. The time is for filling an
+//! event and matching it. Workloads take turns, so that disturbances affect all of them, and the
+//! fastest turn counts. All must find the same number of matches before a time is reported.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use tamis::index::{MatchScratch, Snapshot, WrittenSubscription};
 use tamis::value::{Value, read_number};
 use tamis::{Event, Id, Index, Limits, Missing};
 
-/// Attributes of each of the two sorts, and the values they have.
+/// The number of attributes of each of two sorts, and their number of values.
 const ATTRIBUTES: u64 = 10;
 const VALUES: u64 = 100_000;
 
@@ -30,11 +30,11 @@ const EVENTS: u64 = 500;
 /// Elements of a list.
 const ELEMENTS: u64 = 10;
 
-/// How an event of a workload is filled.
+/// How the events of a workload are filled.
 enum Filled {
-    /// By values of attributes.
+    /// From attribute values.
     Values(Vec<(AttributeId, Value)>),
-    /// From JSON texts, each matched by itself.
+    /// From JSON texts, each matched as a separate event.
     Json(Vec<String>),
 }
 
@@ -59,7 +59,7 @@ impl Workload {
         Workload { events, ..Workload::new(name, rules) }
     }
 
-    /// Matches all events; `found` is called with the number of each event and what it matches.
+    /// Matches all events, and calls `found` with the number of each event and each match.
     fn run(&self, event: &mut Event, scratch: &mut MatchScratch, mut found: impl FnMut(usize, Id)) {
         let (snapshot, limits) = (self.index.snapshot(), Limits::none());
         let attributes = snapshot.attributes();
@@ -88,7 +88,7 @@ impl Workload {
         }
     }
 
-    /// How many pairs of an event and a rule match.
+    /// The number of matching (event, rule) pairs.
     fn matches(&self) -> usize {
         let mut pairs = HashSet::new();
         self.run(&mut Event::default(), &mut MatchScratch::default(), |number, id| {
@@ -98,7 +98,7 @@ impl Workload {
     }
 }
 
-/// Measures workloads beside the first; false where they find other matches.
+/// Measures workloads relative to the first. Returns false if their matches differ.
 fn compare(title: &str, mut all: Vec<Workload>, turns: usize) -> bool {
     let matches = all[0].matches();
     for workload in &all[1..] {
@@ -128,14 +128,14 @@ fn compare(title: &str, mut all: Vec<Workload>, turns: usize) -> bool {
     true
 }
 
-/// A number that looks random, from two.
+/// A pseudorandom number, from two numbers.
 fn mixed(seed: u64, number: u64) -> u64 {
     let mut mixed = (seed << 32 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ mixed >> 32
 }
 
-/// A kind of values: the literal of a number, which keeps the order of numbers.
+/// A kind of value: a function from numbers to literals that preserves the order.
 struct Kind {
     name: &'static str,
     literal: fn(u64) -> String,
@@ -160,12 +160,12 @@ const KINDS: [Kind; 6] = [
     },
 ];
 
-/// A range of one attribute, and a value of another.
+/// A range of one attribute and an equality on another.
 fn typed_rule(kind: &Kind, number: u64) -> String {
     let pick = |seed: u64, below: u64| mixed(seed, number) % below;
     let low = pick(1, VALUES - 100);
     let (ranged, equal) = (pick(2, ATTRIBUTES), pick(3, ATTRIBUTES));
-    // Few values of the second attribute, so that some rules hold.
+    // The second attribute has few values, so that some rules hold.
     let (low, high) = ((kind.literal)(low), (kind.literal)(low + 99));
     format!("a{ranged} between {low} and {high} and b{equal} = {}", (kind.literal)(pick(4, 50)))
 }
@@ -198,14 +198,14 @@ fn typed(kind: &Kind, rules: u64) -> Workload {
     workload
 }
 
-/// A word of a few syllables, with a capital.
+/// A capitalised word of a few syllables.
 fn word(number: u64) -> String {
     const SYLLABLES: [&str; 16] =
         ["Ba", "Ce", "Di", "Fo", "Gu", "Ha", "Je", "Ki", "Lo", "Mu", "Na", "Pe", "Qui", "Ro", "Su", "Ta"];
     (0..3).map(|place| SYLLABLES[(number >> (4 * place) & 15) as usize]).collect()
 }
 
-/// Names of three words; a rule asks for a whole name, or for a word at either end or anywhere.
+/// Names of three words. A rule tests the whole name, or a word at either end or anywhere.
 fn named(title: &str, folded: bool, rules: u64) -> Workload {
     let term = if folded { "name" } else { "lower(name)" };
     let fold = |text: String| if folded { text.to_lowercase() } else { text };
@@ -230,7 +230,7 @@ fn named(title: &str, folded: bool, rules: u64) -> Workload {
     Workload::json(title, (0..rules).map(rule), (0..EVENTS).map(event).collect())
 }
 
-/// Objects with three fields; a rule asks for two of them, one of which has so many values.
+/// Objects with three fields. A rule tests two of them; `values` is the number of values of one.
 fn elements(together: bool, values: u64, rules: u64) -> Workload {
     let rule = |number: u64| {
         let (sku, price) = (mixed(1, number) % values, mixed(2, number) % 1000);
@@ -257,7 +257,7 @@ fn elements(together: bool, values: u64, rules: u64) -> Workload {
     Workload::json(name, (0..rules).map(rule), (0..EVENTS).map(event).collect())
 }
 
-/// What a table is called, and its workloads for so many rules.
+/// The title of a table, and its workloads for a number of rules.
 type Table = (&'static str, fn(u64) -> Vec<Workload>);
 
 fn main() -> ExitCode {

@@ -1,5 +1,5 @@
-//! What does a workload look like? Prints its statistics beside those requested, the speed of the
-//! generator, and a few items.
+//! Prints the statistics of a workload next to the requested ones, the speed of the generator, and
+//! a few items.
 //!
 //! ```console
 //! $ workload abe-gen 100000        # statistics
@@ -14,7 +14,8 @@ use serde_json::Value;
 use tamis_lab::workload::{Beside, NAMES, Named, Statistics, XML, XmlStatistics, beside, configure};
 
 fn main() -> ExitCode {
-    // Parameters as on the command line of `tamis lab generate`: what is no JSON is a string.
+    // Parameters as on the command line of `tamis lab generate`: a value that is not JSON is a
+    // string.
     let (given, arguments): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|argument| argument.contains('='));
     let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));

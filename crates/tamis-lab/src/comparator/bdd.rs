@@ -1,8 +1,8 @@
 //! BDD (Campailla et al. 2001): all expressions as one reduced ordered binary decision diagram.
 //!
-//! Every predicate is a variable, in the order in which walks down the expressions meet them. Equal nodes are one, so
-//! that what expressions have in common is decided once per event: a walk from a root stops at a node whose
-//! answer is known.
+//! Every predicate is a variable, in the order in which a walk over the expressions first meets it.
+//! Equal nodes are stored once, so subexpressions that expressions share are decided once per
+//! event: a walk from a root stops at a node whose value is known.
 
 use std::collections::HashMap;
 
@@ -16,10 +16,11 @@ use super::{Comparator, Input, Refused, Work};
 const FALSE: u32 = 0;
 const TRUE: u32 = 1;
 
-/// The most variables of one expression: joining two diagrams goes as deep.
+/// The maximum number of variables of one expression; the recursion that joins two diagrams goes as
+/// deep.
 const MOST_VARIABLES: usize = 2000;
 
-/// How many times as many nodes as one expression may have, all may.
+/// All expressions together may have this many times the nodes allowed for one.
 const ALL: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,7 +34,7 @@ struct Decision {
 #[derive(Debug)]
 pub struct Bdd {
     predicates: Predicates,
-    /// The first two are the answers.
+    /// The first two nodes are the constants.
     nodes: Vec<Decision>,
     roots: Vec<u32>,
 }
@@ -42,7 +43,7 @@ pub struct Bdd {
 struct Builder {
     nodes: Vec<Decision>,
     numbers: HashMap<Decision, u32>,
-    /// Joined pairs of the expression being built.
+    /// Results of joining pairs of nodes, for the expression being built.
     joined: HashMap<(bool, u32, u32), u32>,
 }
 
@@ -115,7 +116,7 @@ impl Bdd {
             let root = Self::expression(expression, &mut builder, &mut predicates, input, most);
             roots.push(root.ok_or(Refused {
                 slot,
-                what: "nodes of a decision diagram with all before it",
+                what: "nodes of the decision diagram up to this expression",
                 found: builder.nodes.len(),
                 allowed: most,
             })?);
@@ -154,14 +155,15 @@ impl Bdd {
         built.pop()
     }
 
-    /// How many nodes there are, the answers included.
+    /// The number of nodes, including the constants.
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
 }
 
-/// Numbers the predicates from left to right, so that those of one operand are near each other, and a
-/// predicate near its attribute's having a value, which its negation may need.
+/// Numbers the predicates from left to right. The predicates of one operand are then close
+/// together, and so are a predicate and the test that its attribute has a value, which the negation
+/// may need.
 fn number_variables(form: &NormalForm, predicates: &mut Predicates, input: &Input<'_>) {
     let mut met = vec![false; form.nodes().len()];
     let mut open = vec![form.nodes().len() as u32 - 1];

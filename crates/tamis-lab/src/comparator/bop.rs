@@ -1,8 +1,9 @@
 //! BoP (Bittner & Hinze 2007): an expression is evaluated once enough of its predicates hold.
 //!
-//! How many are enough is the least number of positive occurrences of predicates in any way to make the expression
-//! true; a predicate that occurs twice counts twice. Candidates are evaluated from an encoding in bytes, in which
-//! every operand has its length, so that the rest of a decided operator can be skipped.
+//! Enough is the least number of positive predicate occurrences that can make the expression true;
+//! a predicate that occurs twice counts twice. Candidates are evaluated from a byte encoding in
+//! which every operator has the length of its operands, so that the rest of a decided operator can
+//! be skipped.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +16,14 @@ use super::trees::check_shape;
 use super::{Comparator, Input, Lists, Refused, Work};
 use tamis::matcher::extend::ListedSet;
 
-/// What an expression needs at least.
+/// The minimum an expression needs to be true.
 #[derive(Debug)]
 pub(super) struct Needs {
-    /// The least number of occurrences of positive predicates that hold if it is true.
+    /// The least number of positive predicate occurrences that hold whenever it is true.
     pub least: u32,
-    /// How often each predicate occurs positively, each way down counted.
+    /// How often each predicate occurs positively, counting every path from the root.
     pub occurrences: Vec<(u32, u32)>,
-    /// What each node needs, if it is a literal.
+    /// Per node, the predicates of its literal, if it is one.
     basics: Vec<Vec<Basic>>,
 }
 
@@ -49,7 +50,7 @@ impl Needs {
             });
             basics.push(own);
         }
-        // Saturating on both sides: what is enough stays enough.
+        // Saturating, like `least`: a saturated count still reaches a saturated minimum.
         let mut ways = vec![0u32; nodes.len()];
         ways[nodes.len() - 1] = 1;
         let mut occurrences: BTreeMap<u32, u32> = BTreeMap::new();
@@ -77,10 +78,10 @@ pub struct Bop {
     /// By predicate: expressions, and how often it occurs there.
     lists: Lists<(Slot, u32)>,
     least: Vec<u32>,
-    /// Expressions that need none.
+    /// Expressions that can be true without any positive predicate.
     always: Vec<Slot>,
     code: Vec<u8>,
-    /// Where the code of each expression ends.
+    /// The end of each expression's code.
     ends: Vec<u32>,
 }
 
@@ -109,7 +110,7 @@ impl Bop {
             code.extend(encode(&form, &needs.basics));
             let end = u32::try_from(code.len()).map_err(|_| Refused {
                 slot,
-                what: "bytes with all before it",
+                what: "bytes of code up to this expression",
                 found: code.len(),
                 allowed: u32::MAX as usize,
             })?;
@@ -125,8 +126,8 @@ impl Bop {
     }
 }
 
-/// The code of every node, operands first; the last is that of the root. Operators are followed by the number of
-/// bytes of their operands, and a literal of several basics is an `and`.
+/// The code of all nodes, operands first; returns that of the root. Operators are followed by the
+/// length of their operands in bytes. A literal of several basics is encoded as an `and`.
 fn encode(form: &NormalForm, basics: &[Vec<Basic>]) -> Vec<u8> {
     let mut codes: Vec<Vec<u8>> = Vec::with_capacity(form.nodes().len());
     for (node, basics) in form.nodes().iter().zip(basics) {
@@ -161,7 +162,7 @@ fn operator(kind: u8, operands: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     code
 }
 
-/// Seven bits per byte, the lowest first.
+/// Writes a variable-length integer: seven bits per byte, lowest first.
 fn write(mut number: u64, code: &mut Vec<u8>) {
     while number >= 0x80 {
         code.push(number as u8 | 0x80);

@@ -1,4 +1,4 @@
-//! Which conjunctions is an expression the disjunction of?
+//! Disjunctive normal forms of expressions.
 
 use tamis::expression::{NormalForm, NormalNode, normalise};
 use tamis::matcher::Slot;
@@ -6,19 +6,19 @@ use tamis::matcher::Slot;
 use super::predicates::{Basic, Predicates};
 use super::{Input, Refused};
 
-/// The conjunctions of all expressions, none of them contradicting itself.
+/// The conjunctions of all expressions, without contradictory ones.
 #[derive(Debug, Default)]
 pub(super) struct Conjunctions {
     pub predicates: Predicates,
     /// Sorted and without repetition.
     pub all: Vec<Box<[Basic]>>,
-    /// The expression of each.
+    /// The expression of each conjunction.
     pub slots: Vec<Slot>,
 }
 
 impl Conjunctions {
-    /// Brings every expression into disjunctive form, as the papers do: equal conjunctions are not
-    /// looked for.
+    /// Brings every expression into disjunctive normal form. As in the papers, equal conjunctions
+    /// are not merged.
     pub fn new(input: &Input<'_>) -> Result<Conjunctions, Refused> {
         let mut result = Conjunctions::default();
         for (slot, expression) in (0..).zip(input.expressions) {

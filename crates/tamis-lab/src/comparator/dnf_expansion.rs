@@ -1,5 +1,5 @@
-//! DNF expansion (Fontoura et al. 2010, section 5.2): expressions are brought into disjunctive form for the
-//! K-index of Whang et al. 2009.
+//! DNF expansion (Fontoura et al. 2010, section 5.2): brings expressions into disjunctive normal
+//! form and indexes them with the K-index of Whang et al. 2009.
 
 use tamis::Event;
 use tamis::expression::normalise;

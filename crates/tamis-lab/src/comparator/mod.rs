@@ -1,18 +1,19 @@
-//! What do the papers measure against?
+//! The algorithms that the papers compare themselves with.
 //!
-//! Matchers like those of the engine, held to the same results, and used by benchmarks only: they are
-//! built once and match. What cannot be built within reason is refused, with both numbers.
+//! These matchers return the same results as the engine's and are used by benchmarks only: they are
+//! built once and cannot change. Expressions that would grow too large are errors that carry both
+//! numbers.
 //!
 //! | comparator | after | idea |
 //! |---|---|---|
-//! | [`Pscan`] | Whang et al. 2009, 7 | evaluates what some pair of the event leads to |
+//! | [`Pscan`] | Whang et al. 2009, 7 | evaluates the expressions listed under the event's pairs |
 //! | [`Sift`] | Yan & Garcia-Molina 1999 | counts the satisfied predicates of every conjunction |
 //! | [`Propagation`] | Fabret et al. 2001 | enters a conjunction by its most selective predicate |
 //! | [`DnfExpansion`] | Fontoura et al. 2010, 5.2 | the K-index over disjunctive forms |
-//! | [`ScanWithConjunctions`] | Fontoura et al. 2010, 5.2 | evaluates what has a true conjunction |
-//! | [`Bop`] | Bittner & Hinze 2007 | evaluates what has enough satisfied predicates |
+//! | [`ScanWithConjunctions`] | Fontoura et al. 2010, 5.2 | evaluates expressions with a true conjunction |
+//! | [`Bop`] | Bittner & Hinze 2007 | evaluates expressions with enough satisfied predicates |
 //! | [`Bdd`] | Campailla et al. 2001 | one decision diagram of all expressions |
-//! | [`Translation`] | Ji & Jacobsen 2021, 6.4 | conjunctions under a predicate, with a signature of the rest |
+//! | [`Translation`] | Ji & Jacobsen 2021, 6.4 | conjunctions stored under one predicate, with a signature of the others |
 
 mod bdd;
 mod bop;
@@ -44,15 +45,15 @@ use tamis::matcher::Slot;
 use tamis::matcher::extend::csr;
 use tamis::{Event, Expression, Missing};
 
-/// A matcher to measure against.
+/// A matcher to compare the engine with.
 pub trait Comparator {
     /// The name by which users select it.
     fn name(&self) -> &'static str;
 
-    /// Appends the slots of the expressions that are true on the event, ascending.
+    /// Appends the slots of the expressions that the event satisfies, ascending.
     fn matches(&self, event: &Event, work: &mut Work, found: &mut Vec<Slot>);
 
-    /// About how many bytes of memory matching reads.
+    /// Approximate number of bytes that matching reads.
     fn bytes(&self) -> usize;
 }
 
@@ -63,25 +64,25 @@ pub struct Input<'a> {
     pub expressions: &'a [Expression],
     /// The attributes that events are decoded with.
     pub attributes: &'a Attributes,
-    /// What predicates answer on an attribute without a value.
+    /// The truth of a predicate whose attribute the event lacks.
     pub missing: Missing,
-    /// Events like those to come, for those who choose by frequency.
+    /// Sample events, for comparators that choose by frequency.
     pub sample: &'a [Event],
-    /// The most that one expression may grow to, in conjunctions or nodes, and a hundred times as much
-    /// for all nodes of a decision diagram.
+    /// The maximum number of conjunctions or nodes per expression. All nodes of a decision diagram
+    /// together may be a hundred times as many.
     pub most: usize,
 }
 
-/// An expression that a comparator cannot hold.
+/// An expression that is too large for a comparator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// The expression.
     pub slot: Slot,
-    /// What there is too much of.
+    /// What exceeds the limit.
     pub what: &'static str,
-    /// How much there would be, at least.
+    /// The size, or a lower bound of it.
     pub found: usize,
-    /// How much there may be.
+    /// The limit.
     pub allowed: usize,
 }
 
@@ -117,7 +118,7 @@ struct Lists<T> {
 }
 
 impl<T: Copy> Lists<T> {
-    /// Sorts entries into the lists of `keys` keys, those of one key in their order.
+    /// Groups entries by key, keeping the order within a key.
     fn new(keys: usize, pairs: &[(u32, T)]) -> Lists<T> {
         let of_pairs: Vec<u32> = pairs.iter().map(|(key, _)| *key).collect();
         let (starts, order) = csr::group(keys, &of_pairs);

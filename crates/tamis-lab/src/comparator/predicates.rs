@@ -1,8 +1,8 @@
-//! Which predicates does an event make true, for those who count or test them?
+//! Finding the predicates that an event satisfies, for comparators that count or test them.
 //!
-//! Equalities and sets are found by their values, as in the papers; other tests are evaluated on the values of their
-//! attribute one by one. If a negation needs its attribute to have a value, having one is a separate predicate, so a
-//! [`Basic`] is either true or false.
+//! Equalities and sets are looked up by value, as in the papers; other tests are evaluated one by
+//! one on the values of their attribute. If a negation requires its attribute to have a value, that
+//! requirement is a separate predicate, so a [`Basic`] is either true or false.
 
 use std::collections::HashMap;
 
@@ -70,7 +70,7 @@ struct Asked {
 pub(super) struct Predicates {
     ids: HashMap<(AttributeId, Question), u32>,
     attributes: Vec<Asked>,
-    /// Attributes that are asked to be null, which is answered by what an event lacks.
+    /// Attributes with `is null` tests, which hold if the event lacks the attribute.
     nullable: Vec<AttributeId>,
     values: usize,
 }
@@ -80,7 +80,7 @@ impl Predicates {
         self.ids.len()
     }
 
-    /// Appends what must all hold for a literal to be true.
+    /// Appends the basics that must all hold for a literal to be true.
     pub fn intern(
         &mut self,
         literal: &Literal,
@@ -153,7 +153,8 @@ impl Predicates {
         }
     }
 
-    /// How often each predicate holds in a sample; without one, as often as its values are many.
+    /// How often each predicate holds in a sample. Without a sample, proportional to its number of
+    /// values.
     pub fn frequencies(&self, sample: &[Event]) -> Vec<f64> {
         let mut frequencies = vec![0.0; self.len()];
         let mut held = ListedSet::default();
@@ -171,7 +172,7 @@ impl Predicates {
         frequencies
     }
 
-    /// Values and tests, names and texts not counted.
+    /// Bytes of values and tests, without names and strings.
     pub fn bytes(&self) -> usize {
         8 * self.len() + 32 * self.values
     }

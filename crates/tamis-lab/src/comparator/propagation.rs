@@ -15,7 +15,7 @@ use super::{Comparator, Input, Lists, Refused, Work};
 #[derive(Debug)]
 pub struct Propagation {
     predicates: Predicates,
-    /// By access predicate, and last those that have none: conjunctions.
+    /// Conjunctions by access predicate; the last list has those without one.
     clusters: Lists<u32>,
     /// The other predicates of every conjunction.
     others: Lists<Basic>,

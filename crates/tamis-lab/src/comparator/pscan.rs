@@ -1,7 +1,7 @@
 //! PSCAN (Whang et al. 2009, section 7): only expressions in the posting lists of an event are evaluated.
 //!
-//! An expression is in the lists of the predicates that help it to be true. One that can be true if none of them
-//! holds is always evaluated.
+//! An expression is in the lists of the predicates that can help make it true. An expression that
+//! can be true without any of them is always evaluated.
 
 use tamis::Event;
 use tamis::expression::normalise;
@@ -12,7 +12,7 @@ use super::predicates::Predicates;
 use super::trees::Trees;
 use super::{Comparator, Input, Lists, Refused, Work};
 
-/// Expressions by the predicates that help them.
+/// Expressions by the predicates that can help make them true.
 #[derive(Debug)]
 pub struct Pscan {
     predicates: Predicates,

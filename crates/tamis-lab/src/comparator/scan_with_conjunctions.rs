@@ -1,8 +1,8 @@
-//! Scan with conjunction match (Fontoura et al. 2010, section 5.2): expressions of which some conjunction is
-//! true are evaluated.
+//! Scan with conjunction match (Fontoura et al. 2010, section 5.2): evaluates the expressions that
+//! have a true conjunction.
 //!
-//! The conjunctions at the leaves are found by the K-index, as for the algorithms of that paper. No
-//! expression is true without one, but for those that are always true.
+//! The K-index finds the conjunctions at the leaves, as it does for that paper's algorithms. Except
+//! for expressions that are always true, no expression is true without one of them.
 
 use std::collections::HashMap;
 
@@ -97,10 +97,10 @@ fn conjunction(literals: &[&Literal]) -> Expression {
 fn expression(literal: &Literal) -> Expression {
     let (operator, operand) = literal.test.parts();
     let operand = operand.to_operand();
-    // The attribute may be a term, whose name no user may write.
+    // The attribute may be a term, whose internal name users cannot write.
     let asked = Term::Attribute(literal.attribute.clone());
     let predicate = Predicate::on(&asked, operator, false, operand, &[], &Limits::none());
-    let positive = Expression::from(predicate.expect("what was valid once is valid again"));
+    let positive = Expression::from(predicate.expect("a predicate of a valid expression"));
     if literal.negated { Expression::negate(&positive) } else { positive }
 }
 

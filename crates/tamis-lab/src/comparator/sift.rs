@@ -1,8 +1,8 @@
 //! SIFT (Yan & Garcia-Molina 1999), with negation and several values as in Whang et al. 2009, section 7.
 //!
-//! Every satisfied predicate adds one to the count of the conjunctions that contain it, and rules out those that
-//! contain its opposite. A conjunction is true when its count is the number of its positive predicates. Those without
-//! any are true unless ruled out.
+//! Every satisfied predicate increments the count of the conjunctions that contain it, and rules
+//! out those that contain its negation. A conjunction is true if its count equals its number of
+//! positive predicates. Conjunctions without positive predicates are true unless ruled out.
 
 use tamis::Event;
 use tamis::matcher::Slot;
@@ -15,9 +15,10 @@ use super::{Comparator, Input, Lists, Refused, Work};
 #[derive(Debug)]
 pub struct Sift {
     predicates: Predicates,
-    /// By predicate: a conjunction times two, plus one if the predicate is negated there.
+    /// By predicate: the conjunction's number times two, plus one if the predicate is negated
+    /// there.
     lists: Lists<u32>,
-    /// By conjunction: how many positive predicates it has, and its expression.
+    /// By conjunction: its number of positive predicates, and its expression.
     needed: Vec<u32>,
     slots: Vec<Slot>,
     /// Conjunctions without positive predicates.
@@ -71,7 +72,8 @@ impl Comparator for Sift {
                 }
             }
         }
-        // Conjunctions may be ruled out after their count was complete, so they are checked again.
+        // A conjunction may be ruled out after its count was complete, so check the counts at the
+        // end.
         let complete = seen.members().iter().chain(&self.zero);
         for &conjunction in complete {
             counters.candidates += 1;

@@ -1,10 +1,10 @@
-//! Translation (Ji & Jacobsen 2021, sections 2.4 and 6.4): expressions are translated into conjunctions
+//! Translation (Ji & Jacobsen 2021, sections 2.4 and 6.4): translates expressions into conjunctions
 //! first.
 //!
-//! The paper matches them with its authors' PSTBloom, about which it only says that it was the best of those tried.
-//! Here, in its spirit, a conjunction is stored under its most selective predicate with a signature of its other
-//! positive ones; a Bloom filter of the true predicates rejects most candidates before any of their predicates is
-//! tested. Equal conjunctions are one.
+//! The paper matches them with its authors' PSTBloom and says only that it was the best of those
+//! they tried. As a substitute, a conjunction is stored here under its most selective predicate
+//! with a signature of its other positive ones. A Bloom filter of the true predicates rejects most
+//! candidates before any of their predicates is tested. Equal conjunctions are stored once.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use super::{Comparator, Input, Lists, Refused, Work};
 #[derive(Debug)]
 pub struct Translation {
     predicates: Predicates,
-    /// By access predicate, and last those that have none.
+    /// Conjunctions by access predicate; the last list has those without one.
     entries: Lists<Entry>,
     others: Lists<Basic>,
     /// The expressions of every conjunction.

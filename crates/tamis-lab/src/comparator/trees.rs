@@ -1,7 +1,7 @@
-//! How is one expression evaluated, from its root?
+//! Evaluating one expression from its root.
 //!
-//! As in the papers' scans, trees are walked from the top, operands are skipped once their operator is decided, and
-//! every predicate on the way is evaluated on the event.
+//! As in the papers' scans, trees are walked from the top, operands are skipped once their operator
+//! is decided, and every predicate on the way is evaluated on the event.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use tamis::{Event, Missing, Truth};
 
 use super::{Counters, Input, Refused};
 
-/// The deepest tree that is walked.
+/// The maximum depth of a tree.
 const DEEPEST: usize = 1000;
 
 /// The trees of all expressions.
@@ -33,7 +33,7 @@ enum Tree {
     Or(Box<[u32]>),
 }
 
-/// Numbers equal predicates alike.
+/// Assigns equal predicates the same number.
 #[derive(Debug, Default)]
 struct Distinct {
     numbers: HashMap<(AttributeId, Test), u32>,
@@ -132,8 +132,8 @@ impl Trees {
     }
 }
 
-/// Refuses a form that is too large as a tree, where what is shared is walked as often as it is used, or
-/// too deep.
+/// Fails if a form is too deep, or too large as a tree, where shared parts count as often as they
+/// are used.
 pub(super) fn check_shape(slot: Slot, form: &NormalForm, most: usize) -> Result<(), Refused> {
     let (mut sizes, mut depths): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
     for node in form.nodes() {
@@ -155,7 +155,7 @@ pub(super) fn check_shape(slot: Slot, form: &NormalForm, most: usize) -> Result<
     }
 }
 
-/// Brings the slots from `first` on into ascending order, without repetition.
+/// Sorts the slots from `first` on and removes duplicates.
 pub(super) fn ascending(found: &mut Vec<Slot>, first: usize) {
     found[first..].sort_unstable();
     let mut last = None;

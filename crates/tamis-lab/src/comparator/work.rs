@@ -1,29 +1,29 @@
-//! What is a comparator's working memory, and how much work did it do?
+//! Scratch memory and counters of comparators.
 
 use tamis::matcher::Scratch;
 use tamis::matcher::extend::ListedSet;
 
-/// How much was done since it was last asked.
+/// Work done since the counters were last taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Entries of lists read.
+    /// List entries read.
     pub entries: u64,
-    /// Conjunctions or expressions examined one by one.
+    /// Conjunctions or expressions examined.
     pub candidates: u64,
-    /// Nodes and predicates evaluated there.
+    /// Nodes and predicates evaluated.
     pub nodes: u64,
 }
 
-/// Working memory of a match; any comparator can use any.
+/// Working memory of a match; works with any comparator.
 #[derive(Debug, Default)]
 pub struct Work {
     /// Predicates that hold.
     pub(super) held: ListedSet,
-    /// Expressions or conjunctions met.
+    /// Expressions or conjunctions encountered.
     pub(super) seen: ListedSet,
-    /// Numbers that are 0 between events, but for those of `seen`.
+    /// Counts per expression or conjunction; each match clears them first.
     pub(super) counts: Vec<u32>,
-    /// What is known about numbered items; 0 between events.
+    /// State of numbered items; 0 between events.
     pub(super) known: Vec<u8>,
     pub(super) path: Vec<u32>,
     pub(super) slots: Vec<u32>,
@@ -32,7 +32,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// How much was done since this was last asked.
+    /// Returns the counters and resets them.
     pub fn take_counters(&mut self) -> Counters {
         std::mem::take(&mut self.counters)
     }

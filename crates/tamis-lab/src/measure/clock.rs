@@ -1,4 +1,4 @@
-//! What did it find on the sample, and how long does an event take?
+//! Results on a sample, and the time per event.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,41 +9,43 @@ use crate::workload::write_number;
 
 /// A matcher with the events that it is measured on.
 pub(super) trait Subject {
-    /// How many events there are.
+    /// The number of events.
     fn events(&self) -> usize;
 
-    /// Appends the numbers of what an event matches, each once, in any order.
+    /// Appends the numbers of the event's matches, each once, in any order.
     fn matches(&mut self, event: usize, found: &mut Vec<u32>);
 
-    /// How much was done since this was last asked.
+    /// Returns the counters and resets them.
     fn take_counters(&mut self) -> Vec<(&'static str, u64)>;
 
-    /// Does the named part of matching an event alone, if there is such a part.
+    /// Runs only the separately timed part of matching an event and returns its name, if there is
+    /// such a part.
     fn part(&mut self, _event: usize) -> Option<&'static str> {
         None
     }
 
-    /// Finds the first match of an event and returns whether there is one, if that can be measured.
+    /// Finds the first match of an event. Returns whether there is one, or `None` if that cannot be
+    /// measured.
     fn first(&mut self, _event: usize) -> Option<bool> {
         None
     }
 }
 
-/// How much is measured.
+/// The extent of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// The events of a repetition; fewer if they would take too long.
+    /// Events per repetition; fewer if they would take too long.
     pub events: usize,
-    /// The events whose matches are reported one by one.
+    /// Events whose match counts are reported one by one.
     pub sample: usize,
-    /// How often the events are matched.
+    /// The number of repetitions.
     pub repetitions: usize,
-    /// About how long all repetitions may take; one is always made.
+    /// The approximate time for all repetitions, in seconds. At least one is made.
     pub seconds: f64,
 }
 
-/// 64-bit FNV-1a over the numbers of an event's matches, in decimal digits and ascending, each followed by a comma
-/// and all by a line feed.
+/// 64-bit FNV-1a over the numbers of each event's matches: ascending decimal numbers, each followed
+/// by a comma, with a line feed after each event.
 struct Digest(u64);
 
 impl Digest {
@@ -64,17 +66,17 @@ impl Digest {
     }
 }
 
-/// What was found, and how long it took, in microseconds.
+/// Matches and times, in microseconds.
 pub(super) struct Found {
     counts: Vec<u64>,
     digest: String,
-    /// Per event.
+    /// Mean per event.
     pub matches: f64,
     events: usize,
     repetitions: usize,
-    /// Per event, of the fastest repetition.
+    /// Mean per event, in the fastest repetition.
     best: f64,
-    /// Of the single events of that repetition.
+    /// Of single events in that repetition.
     median: f64,
     p99: f64,
     first: Option<f64>,
@@ -105,7 +107,7 @@ impl Found {
     }
 }
 
-/// Matches the sample, then all events several times.
+/// Matches the sample, then repeatedly all events.
 pub(super) fn run(subject: &mut dyn Subject, pace: &Pace) -> Found {
     let available = subject.events();
     let sample = pace.sample.min(available);
@@ -121,7 +123,7 @@ pub(super) fn run(subject: &mut dyn Subject, pace: &Pace) -> Found {
         counts.push(found.len() as u64);
         digest.add(&found, &mut text);
     }
-    // The first one takes longer because it is the first, which says nothing about the others.
+    // Use the median: the first event is not typical, because caches are cold.
     spent.sort_unstable();
     let each = spent.get(sample / 2).copied().unwrap_or_default().as_secs_f64();
     let affordable = pace.seconds / pace.repetitions as f64 / each.max(1e-9);
@@ -184,7 +186,7 @@ fn faster(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Microseconds of the part that can be done by itself, on average.
+/// Mean microseconds per event of the separately timed part.
 fn time_part(subject: &mut dyn Subject, events: usize) -> Option<(&'static str, f64)> {
     let begun = Instant::now();
     let mut name = None;
@@ -194,7 +196,7 @@ fn time_part(subject: &mut dyn Subject, events: usize) -> Option<(&'static str, 
     name.map(|name| (name, begun.elapsed().as_secs_f64() * 1e6 / events as f64))
 }
 
-/// Microseconds to the first match, on average over the events that have one.
+/// Mean microseconds to the first match, over the events that have one.
 fn time_first(subject: &mut dyn Subject, events: usize) -> Option<f64> {
     let (mut spent, mut answered) = (Duration::ZERO, 0u32);
     for event in 0..events {

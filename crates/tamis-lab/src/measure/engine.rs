@@ -14,7 +14,7 @@ use super::expressions::{STATISTICS, Setting, cannot};
 use super::options::{ATreeSwitches, CnfOptions, CompiledOptions, IntervalSwitches, Plain, PostingOptions};
 use crate::workload::{Named, read};
 
-/// By the names that an index takes.
+/// The names that `Index` accepts.
 pub(super) const NAMES: [&str; 8] =
     ["auto", "scan", "compiled", "atree", "kindex", "cnf", "dewey", "interval"];
 
@@ -96,10 +96,11 @@ fn check_form(scanned: usize, form: &str, most: usize) -> Result<(), String> {
     }
 }
 
-/// How a matcher finds what is true before it examines expressions; returns how much that is.
+/// The part of matching that finds true predicates before it examines expressions. Returns their
+/// number.
 type Find<M> = fn(&M, &Event, &mut Scratch) -> usize;
 
-/// A matcher with the events that it is measured on.
+/// Wraps a matcher and its events for measuring.
 fn direct<M: Matcher + ?Sized + 'static>(
     begun: Instant,
     matcher: Box<M>,
@@ -113,10 +114,10 @@ fn direct<M: Matcher + ?Sized + 'static>(
     Built::new(seconds, bytes, Box::new(Direct { matcher, find, events, scratch }))
 }
 
-/// A matcher by itself.
+/// A matcher without an index around it.
 struct Direct<M: ?Sized> {
     matcher: Box<M>,
-    /// A part of matching that is also timed alone.
+    /// A part of matching that is also timed separately.
     find: Option<Find<M>>,
     events: Vec<Event>,
     scratch: Scratch,
@@ -141,12 +142,12 @@ impl<M: Matcher + ?Sized> Subject for Direct<M> {
     }
 }
 
-/// The counts that are not zero, by name.
+/// The nonzero counters, by name.
 pub(super) fn counters(counters: &tamis::matcher::Counters) -> Vec<(&'static str, u64)> {
     counters.by_name().into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
-/// An index that holds the expressions under their numbers.
+/// An index of the expressions, with their numbers as ids.
 pub(super) fn index(algorithm: Algorithm, setting: &mut Setting<'_>) -> Result<Index, String> {
     let index = Index::with_algorithm(setting.missing, Limits::default(), algorithm);
     let expressions = std::mem::take(&mut setting.expressions);
@@ -157,8 +158,8 @@ pub(super) fn index(algorithm: Algorithm, setting: &mut Setting<'_>) -> Result<I
     Ok(index)
 }
 
-/// The engine as users hold it. Once events have been seen, segments that were compiled without them are compiled
-/// again.
+/// The engine as users have it. Segments compiled without seeing events are compiled again once
+/// events have been seen.
 fn auto(mut setting: Setting<'_>) -> Result<Built, String> {
     let begun = Instant::now();
     let index = index(Algorithm::Auto, &mut setting)?;
@@ -190,7 +191,7 @@ impl Subject for Held {
 
     fn matches(&mut self, event: usize, found: &mut Vec<u32>) {
         let take = |id: tamis::IdRef<'_>| found.push(number(id));
-        self.snapshot.matches(&self.events[event], &mut self.scratch, take).expect("nothing is on disk");
+        self.snapshot.matches(&self.events[event], &mut self.scratch, take).expect("the index is in memory");
     }
 
     fn take_counters(&mut self) -> Vec<(&'static str, u64)> {
@@ -198,10 +199,10 @@ impl Subject for Held {
     }
 }
 
-/// The number of an expression that an index holds, or of a node.
+/// The number of an expression or node, from its id.
 pub(super) fn number(id: tamis::IdRef<'_>) -> u32 {
     match id {
         tamis::IdRef::Integer(number) => number as u32,
-        tamis::IdRef::String(text) => unreachable!("what is measured is numbered, not called {text}"),
+        tamis::IdRef::String(text) => unreachable!("measured items have numeric ids, not {text}"),
     }
 }

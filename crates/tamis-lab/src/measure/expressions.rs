@@ -1,4 +1,4 @@
-//! How is a matcher of Boolean expressions built?
+//! Building matchers of Boolean expressions.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -10,10 +10,10 @@ use super::{Built, SIZE, Spec, engine, options, others, ranking};
 use crate::comparator::COMPARATORS;
 use crate::workload::{Figure, Named, Statistics, Workload, configure, named};
 
-/// Events for estimating probabilities, none of which is measured.
+/// The first of the events used to estimate probabilities; none of these is measured.
 pub(super) const STATISTICS: u64 = 1 << 40;
 
-/// What matchers are built from.
+/// The input for building a matcher.
 pub(super) struct Setting<'a> {
     pub workload: &'a dyn Workload,
     pub expressions: Vec<Expression>,
@@ -22,7 +22,7 @@ pub(super) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Knows every attribute that an expression tests.
+    /// A table of all attributes that the expressions test.
     pub fn attributes(&self) -> Attributes {
         let attributes = Attributes::default();
         for predicate in self.expressions.iter().flat_map(Expression::predicates) {
@@ -31,13 +31,13 @@ impl Setting<'_> {
         attributes
     }
 
-    /// So many events from this one on.
+    /// Decodes `count` events starting with `first`.
     pub fn decode(&self, first: u64, count: u64, attributes: &Attributes) -> Vec<Event> {
         let decode = |number| {
             let mut event = Event::default();
             event
                 .decode_json(self.workload.event(number).as_bytes(), attributes, &Limits::none())
-                .expect("what a workload writes can be read");
+                .expect("a workload writes valid events");
             event
         };
         (first..first + count).map(decode).collect()
@@ -67,25 +67,25 @@ pub(super) fn matchers() -> Map<String, Value> {
     all
 }
 
-/// Takes the number of expressions from among the parameters.
+/// Removes the number of expressions from the parameters and returns it.
 pub(super) fn size(parameters: &mut Named) -> Result<u64, String> {
     match parameters.remove("size") {
         None => Ok(SIZE),
         Some(size) => size
             .as_u64()
             .filter(|&size| (1..1 << 31).contains(&size))
-            .ok_or_else(|| format!("size is from 1 to {}, not {size}", (1u32 << 31) - 1)),
+            .ok_or_else(|| format!("size must be from 1 to {}, not {size}", (1u32 << 31) - 1)),
     }
 }
 
-/// Builds the matcher of a cell.
+/// Builds the matcher for a cell.
 pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
     let mut parameters = spec.parameters.clone();
     let size = size(&mut parameters)?;
     let workload = configure(&spec.workload, size, &parameters)?;
     if !matchers().contains_key(&spec.matcher) {
         let known: Vec<String> = matchers().into_iter().map(|(name, _)| name).collect();
-        return Err(format!("there is no matcher {:?}, but {}", spec.matcher, known.join(", ")));
+        return Err(format!("unknown matcher {:?}; known: {}", spec.matcher, known.join(", ")));
     }
     let expressions: Vec<Expression> = (0..size).map(|number| workload.expression(number)).collect();
     let statistics = Statistics::observe_all(&*workload, &expressions, 0..1000);
@@ -104,14 +104,14 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
     Ok(Built { statistics, expressions: size, ..built })
 }
 
-/// The requested figures beside the generated ones.
+/// The requested figures next to the measured ones.
 pub(super) fn beside(statistics: &Statistics, workload: &dyn Workload) -> Map<String, Value> {
     let requested = workload.requested().into_iter();
     let requested = requested.map(|figure| (figure.name.to_owned(), json!(figure.value)));
     table(statistics.figures(), requested.collect())
 }
 
-/// Figures beside the requested ones.
+/// The measured figures next to the requested ones.
 pub(super) fn table(figures: Vec<Figure>, mut requested: Named) -> Map<String, Value> {
     let mut all = Map::new();
     for figure in figures {
@@ -124,7 +124,7 @@ pub(super) fn table(figures: Vec<Figure>, mut requested: Named) -> Map<String, V
     all
 }
 
-/// The message of a matcher that cannot hold a workload.
+/// The message for a matcher that cannot express a workload.
 pub(super) fn cannot(reason: impl std::fmt::Display) -> String {
     format!("cannot express: {reason}")
 }

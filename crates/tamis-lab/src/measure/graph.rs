@@ -1,8 +1,9 @@
-//! How are the strategies of graph constraints searched with?
+//! Measuring the search strategies of graphs.
 //!
-//! An event is a search from a publisher of *exchange*, and its matches are the nodes that it reaches. The statistics
-//! contain what Tables 2 and 3 of Broder et al. 2011 report, whatever the strategy: the nodes that are valid, those
-//! that are reached and evaluated, those that are found, and the edges that are followed to them.
+//! An event is a search from a publisher of *exchange*, and its matches are the nodes that it
+//! reaches. The statistics contain the figures of Tables 2 and 3 of Broder et al. 2011: valid
+//! nodes, nodes reached and evaluated, nodes found, and edges followed. They do not depend on the
+//! strategy.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,7 +20,7 @@ use crate::workload::{Exchange, ExchangeParameters, Statistics, Workload, read};
 const EXPRESSIONS: u64 = 5000;
 const EVENTS: u64 = 100;
 
-/// Every strategy; none has options.
+/// All strategies; none has options.
 pub(super) fn matchers() -> Map<String, Value> {
     Strategy::ALL.into_iter().map(|strategy| (strategy.name().to_owned(), json!({"options": {}}))).collect()
 }
@@ -29,10 +30,10 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
     let exchange = Exchange::new(read("parameter", ExchangeParameters::default(), &spec.parameters)?);
     let strategy = Strategy::by_name(&spec.matcher).ok_or_else(|| {
         let known: Vec<&str> = Strategy::ALL.iter().map(|strategy| strategy.name()).collect();
-        format!("there is no matcher {:?} of graphs, but {}", spec.matcher, known.join(", "))
+        format!("unknown matcher {:?} for graphs; known: {}", spec.matcher, known.join(", "))
     })?;
     if let Some(option) = spec.options.keys().next() {
-        return Err(format!("there is no option {option:?}, nor any other"));
+        return Err(format!("unknown option {option:?}: there are none"));
     }
     let (seconds, snapshot) = compile(&exchange, strategy)?;
     let query = |number: u64| {
@@ -40,7 +41,7 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
         let mut event = Event::default();
         event
             .decode_json(exchange.event(number).as_bytes(), snapshot.attributes(), &Limits::default())
-            .expect("what a workload writes can be read");
+            .expect("a workload writes valid events");
         (snapshot.find(&source).expect("a publisher is a node"), event)
     };
     let queries = (0..pace.events.max(pace.sample) as u64).map(query).collect();
@@ -51,7 +52,7 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
     Ok(Built { statistics, ..Built::new(seconds, bytes, Box::new(searched)) })
 }
 
-/// The graph, and the seconds that compiling it took, once its expressions were read.
+/// The graph, and the time to compile it in seconds, not counting the parsing of expressions.
 fn compile(exchange: &Exchange, strategy: Strategy) -> Result<(f64, Arc<GraphSnapshot>), String> {
     let mut batch = Batch::default();
     let id = |node: u64| Id::from(node as i64);
@@ -70,20 +71,20 @@ fn compile(exchange: &Exchange, strategy: Strategy) -> Result<(f64, Arc<GraphSna
     let begun = Instant::now();
     graph.add_batch(batch).map_err(refused)?;
     let snapshot = graph.snapshot();
-    // What a strategy needs for finding the valid nodes is built on first use.
+    // The strategies build their index of valid nodes on first use. Include that in the build time.
     let source = snapshot.find(&id(0)).expect("a publisher is a node");
     let mut working = Working::default();
     snapshot.matches(&Event::default(), source, strategy, false, &mut working, |_| ()).map_err(refused)?;
     Ok((begun.elapsed().as_secs_f64(), snapshot))
 }
 
-/// A graph with the searches to make.
+/// A graph and the searches to run on it.
 struct Searched {
     snapshot: Arc<GraphSnapshot>,
     strategy: Strategy,
     queries: Vec<(NodeNumber, Event)>,
     working: Working,
-    /// Since this was asked.
+    /// Since the counters were last taken.
     counts: Counts,
 }
 
@@ -92,10 +93,10 @@ impl Searched {
         let (source, event) = &self.queries[query];
         self.snapshot
             .matches(event, *source, strategy, false, &mut self.working, found)
-            .expect("nothing is on disk")
+            .expect("the graph is in memory")
     }
 
-    /// The requested figures beside the actual ones.
+    /// The requested figures next to the measured ones.
     fn statistics(&mut self, exchange: &Exchange) -> Map<String, Value> {
         let conditions = exchange.nodes() - exchange.free();
         let expressions = EXPRESSIONS.min(conditions);
@@ -154,7 +155,7 @@ impl Subject for Searched {
     fn first(&mut self, event: usize) -> Option<bool> {
         let (source, event) = &self.queries[event];
         let search = self.snapshot.search(event.clone(), *source, self.strategy, false);
-        let mut search = search.expect("nothing is on disk");
-        Some(search.next_id().expect("nothing is on disk").is_some())
+        let mut search = search.expect("the graph is in memory");
+        Some(search.next_id().expect("the graph is in memory").is_some())
     }
 }

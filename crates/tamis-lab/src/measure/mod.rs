@@ -1,16 +1,16 @@
-//! How fast is one matcher on one workload, and is it right?
+//! Measuring one matcher on one workload, and checking its results.
 //!
-//! [`measure`] takes one cell of an experiment as JSON and returns the measurement as JSON, so that every cell can
-//! have a process of its own. The result contains what a cell found on a sample of events, so that cells are compared
-//! by that first.
+//! [`measure`] takes one cell of an experiment as JSON and returns the measurement as JSON, so that
+//! every cell can run in a separate process. The result contains digests of the matches on a sample
+//! of events, so that cells can be compared for correctness first.
 //!
 //! | file | the question it answers |
 //! |---|---|
-//! | `clock` | what did it find on the sample, and how long does an event take? |
+//! | `clock` | which matches does it find on the sample, and how long does an event take? |
 //! | `expressions` | how is a matcher of Boolean expressions built? |
-//! | `graph` | how are the strategies of graph constraints searched with? |
+//! | `graph` | how are the search strategies of graphs measured? |
 //! | `engine` | the engine's matchers |
-//! | `ranking` | the engine's matchers, asked for the best |
+//! | `ranking` | the engine's matchers, ranking |
 //! | `others` | comparators and references |
 //! | `xml` | the engines of XML filters |
 
@@ -88,7 +88,7 @@ struct Built {
     subject: Box<dyn Subject>,
     /// Statistics of the workload: the requested and the measured value of each.
     statistics: Map<String, Value>,
-    /// How many expressions an event is matched with.
+    /// The number of expressions that an event is matched with.
     expressions: u64,
 }
 
@@ -115,7 +115,7 @@ pub fn measure(spec: &str) -> Result<String, String> {
         Some(_) => graph::build(&spec, &pace)?,
         None => {
             let names = NAMES.join(", ");
-            return Err(format!("there is no workload {:?}, but {names}, {XML}", spec.workload));
+            return Err(format!("unknown workload {:?}; known: {names}, {XML}", spec.workload));
         }
     };
     let found = clock::run(&mut *built.subject, &pace);
@@ -132,7 +132,8 @@ pub fn measure(spec: &str) -> Result<String, String> {
     Ok(Value::Object(result).to_string())
 }
 
-/// What can be measured: the workloads with their parameters, and the matchers with their options.
+/// Everything that can be measured: workloads with their parameters, and matchers with their
+/// options.
 pub fn measurable() -> String {
     let mut workloads = Map::new();
     for name in NAMES.into_iter().chain([XML]) {

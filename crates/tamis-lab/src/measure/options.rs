@@ -1,4 +1,4 @@
-//! What options do the engine's matchers have?
+//! The options of the engine's matchers.
 
 use serde::{Deserialize, Serialize};
 use tamis::Limits;
@@ -17,7 +17,7 @@ pub(super) struct Plain {
 pub(super) struct CompiledOptions {
     #[serde(flatten)]
     ranking: RankingOptions,
-    /// The events that tell it what is likely.
+    /// The number of sample events, from which the matcher estimates probabilities.
     pub sample: u64,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct ATreeSwitches {
     reorganise: bool,
     self_adjust: bool,
     propagation_on_demand: bool,
-    /// The events that tell it what is likely.
+    /// The number of sample events, from which the matcher estimates probabilities.
     pub sample: u64,
 }
 
@@ -39,11 +39,11 @@ pub(super) struct ATreeSwitches {
 pub(super) struct PostingOptions {
     #[serde(flatten)]
     ranking: RankingOptions,
-    /// Whether equal conjunctions are one.
+    /// Whether equal conjunctions are stored once.
     pub share: bool,
-    /// Whether posting lists are skipped through.
+    /// Whether posting lists are skipped.
     pub skipping: bool,
-    /// The most literals of an expression's normal form.
+    /// The most literals in an expression's normal form.
     pub normal_form: usize,
 }
 

@@ -12,14 +12,14 @@ use crate::comparator::{COMPARATORS, Comparator, Counters, Input, Work};
 use crate::reference::{Access, Compact, Corpus, Counting, Probabilities, Reference, ReferenceScratch};
 use crate::workload::{Named, Pair, Parameters, read};
 
-/// The matchers that know conjunctions only.
+/// The matchers that only support conjunctions.
 pub(super) const REFERENCES: [&str; 3] = ["counting", "access", "compact"];
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ComparatorOptions {
-    /// The most that one expression may grow to, in conjunctions or nodes.
+    /// The maximum number of conjunctions or nodes per expression.
     most: usize,
-    /// The events that tell it what is likely.
+    /// The number of sample events, from which the matcher estimates probabilities.
     sample: u64,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn comparator(name: &str, given: &Named, setting: Setting<'_>) -> Res
     let attributes = setting.attributes();
     let sample = setting.decode(STATISTICS, sample, &attributes);
     let known = COMPARATORS.iter().find(|(known, _)| *known == name);
-    let (_, build) = known.ok_or_else(|| format!("there is no comparator {name:?}"))?;
+    let (_, build) = known.ok_or_else(|| format!("unknown comparator {name:?}"))?;
     let input = Input {
         expressions: &setting.expressions,
         attributes: &attributes,
@@ -86,11 +86,11 @@ pub(super) fn reference(
     expressions: u32,
 ) -> Result<Built, String> {
     if let Some(option) = given.keys().next() {
-        return Err(format!("there is no option {option:?}, nor any other"));
+        return Err(format!("unknown option {option:?}: there are none"));
     }
     let workload = setting.workload.as_conjunctive().ok_or_else(|| {
         cannot(format!(
-            "{name} knows disjunctions of conjunctions of set predicates, as in conjunctive and dense"
+            "{name} supports only disjunctions of conjunctions of set predicates, as in conjunctive and dense"
         ))
     })?;
     let draw = |number| {

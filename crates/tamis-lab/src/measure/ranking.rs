@@ -17,7 +17,7 @@ use super::expressions::Setting;
 use super::options;
 use crate::workload::{Named, Parameters, read};
 
-/// How to rank.
+/// Ranking options.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct RankingOptions {
     /// The number of results; by default all matches, without scores.
@@ -37,13 +37,14 @@ enum PruningName {
 impl Parameters for RankingOptions {
     fn check(&self) -> Result<(), String> {
         match self.top {
-            Some(0) => Err("top is at least 1, or null for all matches without scores".to_owned()),
+            Some(0) => Err("top must be at least 1, or null for all matches without scores".to_owned()),
             _ => Ok(()),
         }
     }
 }
 
-/// The ranking that the options of a matcher request, if they do. An index ranks with a matcher's usual options.
+/// The ranking that a matcher's options request, if any. Rankings always use the default options of
+/// the matcher.
 pub(super) fn asked(matcher: &str, given: &Named) -> Result<Option<RankingOptions>, String> {
     if given.get("top").is_none_or(|top| top.is_null()) {
         return Ok(None);
@@ -53,9 +54,7 @@ pub(super) fn asked(matcher: &str, given: &Named) -> Result<Option<RankingOption
         if ["top", "pruning"].contains(&&**name) || !usual.contains_key(name) {
             asked.insert(name.clone(), value.clone());
         } else if usual.get(name) != Some(value) {
-            return Err(format!(
-                "rankings are made with the usual options of {matcher}, not with {name}: {value}"
-            ));
+            return Err(format!("rankings use the default options of {matcher}, not {name}: {value}"));
         }
     }
     read("option", RankingOptions::default(), &asked).map(Some)
@@ -85,11 +84,12 @@ pub(super) fn build(name: &str, options: RankingOptions, mut setting: Setting<'_
     Ok(Built::new(seconds, bytes, Box::new(Ranked { top, snapshot, events, scratch })))
 }
 
-/// A weight from 0 to 1 for every attribute of an event, as section 7 of Whang et al. 2009 has it.
+/// A weight from 0 to 1 for every attribute of an event, as in section 7 of Whang et al. 2009.
 pub fn weigh(event: &Event, number: u64, attributes: &Attributes) -> EventWeights {
     let mut weights = EventWeights::default();
     for (attribute, _) in event.iter() {
-        // By its name: numbers depend on the order in which threads meet the attributes.
+        // Mix the name, not the number, which depends on the order in which threads meet the
+        // attributes.
         let name = attributes.name(attribute).unwrap_or_default();
         let mix = |mixed: u64, byte: u8| (mixed ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let weight = (name.bytes().fold(number, mix) >> 54) as f64 / 1024.0;
@@ -113,7 +113,7 @@ impl Subject for Ranked {
     fn matches(&mut self, event: usize, found: &mut Vec<u32>) {
         let (event, weights) = &self.events[event];
         let best = self.snapshot.top(event, self.top, weights, &mut self.scratch);
-        found.extend(best.expect("nothing is on disk").into_iter().map(|(id, _)| engine::number(id)));
+        found.extend(best.expect("the index is in memory").into_iter().map(|(id, _)| engine::number(id)));
     }
 
     fn take_counters(&mut self) -> Vec<(&'static str, u64)> {

@@ -13,7 +13,7 @@ fn matchers() -> Vec<String> {
     expressions::matchers().into_iter().map(|(name, _)| name).collect()
 }
 
-/// Matchers that know no bound on expressions.
+/// Matchers that can express any expression.
 const EXPRESS_ALL: [&str; 9] =
     ["auto", "scan", "compiled", "atree", "dewey", "interval", "pscan", "bop", "scan-with-conjunctions"];
 
@@ -100,35 +100,38 @@ fn everything_measurable_is_named() {
 #[test]
 fn wrong_specifications_are_refused() {
     for (spec, message) in [
-        (json!({"workload": "x", "matcher": "scan"}), "there is no workload \"x\", but conjunctive, dense"),
-        (json!({"workload": "dense", "matcher": "skan"}), "there is no matcher \"skan\", but access, atree"),
+        (json!({"workload": "x", "matcher": "scan"}), "unknown workload \"x\"; known: conjunctive, dense"),
+        (json!({"workload": "dense", "matcher": "skan"}), "unknown matcher \"skan\"; known: access, atree"),
         (json!({"workload": "dense"}), "the specification: missing field `matcher`"),
         (json!({"workload": "dense", "matcher": "scan", "event": 1}), "the specification: unknown field"),
-        (json!({"workload": "dense", "matcher": "scan", "events": 0}), "events is from 1 to 1000000, not 0"),
+        (
+            json!({"workload": "dense", "matcher": "scan", "events": 0}),
+            "events must be from 1 to 1000000, not 0",
+        ),
         (
             json!({"workload": "dense", "matcher": "scan", "seconds": -1.0}),
-            "seconds is from 0.001 to 86400, not -1",
+            "seconds must be from 0.001 to 86400, not -1",
         ),
         (
             json!({"workload": "dense", "parameters": {"size": 0}, "matcher": "scan"}),
-            "size is from 1 to 2147483647, not 0",
+            "size must be from 1 to 2147483647, not 0",
         ),
         (
             json!({"workload": "dense", "parameters": {"sizes": 1}, "matcher": "scan"}),
-            "there is no parameter \"sizes\", but attribute_exponent",
+            "unknown parameter \"sizes\"; known: attribute_exponent",
         ),
         (
             json!({"workload": "dense", "parameters": {"size": 1}, "matcher": "scan", "options": {"share": 1}}),
-            "there is no option \"share\", but pruning, top",
+            "unknown option \"share\"; known: pruning, top",
         ),
         (
             json!({"workload": "dense", "parameters": {"size": 1}, "matcher": "atree", "options": {"top": 0}}),
-            "top is at least 1",
+            "top must be at least 1",
         ),
         (
             json!({"workload": "dense", "parameters": {"size": 1}, "matcher": "kindex",
                 "options": {"top": 1, "share": false}}),
-            "rankings are made with the usual options of kindex, not with share: false",
+            "rankings use the default options of kindex, not share: false",
         ),
         (
             json!({"workload": "whang", "parameters": {"size": 1}, "matcher": "compact"}),
@@ -185,7 +188,7 @@ fn the_work_of_engines_is_counted() {
         |engine| xml_cell(engine, json!({"size": 2000, "predicates": 1}), json!({}))["counters"].clone();
     let (yfilter, xfilter, inline) = (cell("yfilter"), cell("xfilter"), cell("yfilter-inline"));
     let number = |counters: &Value, name: &str| counters[name].as_f64().unwrap();
-    // Shared prefixes are one state (Diao et al. 2003, 3.2); what is postponed is tested less often (5.3).
+    // Shared prefixes are one state (Diao et al. 2003, 3.2); postponed tests run less often (5.3).
     assert!(number(&yfilter, "states") < number(&xfilter, "states"));
     assert!(number(&yfilter, "tested") < number(&inline, "tested"));
 }
@@ -195,10 +198,13 @@ fn wrong_cells_of_documents_are_refused() {
     for (spec, message) in [
         (
             json!({"workload": "xml", "matcher": "kindex"}),
-            "there is no matcher \"kindex\" of documents, but auto",
+            "unknown matcher \"kindex\" for documents; known: auto",
         ),
-        (json!({"workload": "xml", "matcher": "auto", "options": {"x": 1}}), "there is no option \"x\", but"),
-        (json!({"workload": "xml", "matcher": "auto", "parameters": {"depth": 0}}), "depth is from 1 to 32"),
+        (json!({"workload": "xml", "matcher": "auto", "options": {"x": 1}}), "unknown option \"x\"; known:"),
+        (
+            json!({"workload": "xml", "matcher": "auto", "parameters": {"depth": 0}}),
+            "depth must be from 1 to 32",
+        ),
         (json!({"workload": "xml", "matcher": "auto", "parameters": {"depth": 2}}), "only "),
     ] {
         let error = measured(spec).unwrap_err();
@@ -275,5 +281,5 @@ fn every_strategy_finds_the_same_nodes() {
     let free = measured(spec("general", 1.0)).unwrap();
     assert!(free["matches"].as_f64().unwrap() > 4000.0, "{free}");
     let message = measured(spec("dfs", 1.0)).unwrap_err();
-    assert!(message.starts_with("there is no matcher \"dfs\" of graphs, but auto, dag"), "{message}");
+    assert!(message.starts_with("unknown matcher \"dfs\" for graphs; known: auto, dag"), "{message}");
 }

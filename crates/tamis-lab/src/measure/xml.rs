@@ -1,4 +1,4 @@
-//! The engines of XML filters. An event is a document, and reading it is part of its time.
+//! Measuring the engines of XML filters. An event is a document, and the time includes reading it.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -13,14 +13,14 @@ use super::expressions::{size, table};
 use super::{Built, Spec};
 use crate::workload::{Named, Parameters, Workload, Xml, XmlStatistics, configure, named, read};
 
-/// The documents whose work is counted; the rest are taken to be like them.
+/// The number of documents whose work is counted; the others are assumed to be similar.
 const COUNTED: usize = 50;
 /// How often the parts outside the repetitions are timed.
 const PASSES: usize = 3;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct EngineOptions {
-    /// How many further filters are added, timed and removed again (Diao et al. 2003, 4.6).
+    /// How many further filters to add, time and remove again (Diao et al. 2003, 4.6).
     insertions: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn matchers() -> Map<String, Value> {
 /// Builds the filter of a cell.
 pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
     let engine = Engine::find(&spec.matcher).ok_or_else(|| {
-        format!("there is no matcher {:?} of documents, but {}", spec.matcher, Engine::names().join(", "))
+        format!("unknown matcher {:?} for documents; known: {}", spec.matcher, Engine::names().join(", "))
     })?;
     let options: EngineOptions = read("option", EngineOptions::default(), &spec.options)?;
     let mut parameters = spec.parameters.clone();
@@ -89,11 +89,11 @@ fn subscriptions(
         .collect()
 }
 
-/// The requested figures beside the generated ones.
+/// The requested figures next to the measured ones.
 fn statistics(xml: &Xml, size: u64) -> Map<String, Value> {
     let mut requested: Named =
         xml.requested().iter().map(|figure| (figure.name.to_owned(), json!(figure.value))).collect();
-    // Those that are merely inserted do not count.
+    // Filters that only serve to time insertions do not count.
     for name in ["queries", "distinct queries"] {
         requested.entry(name).and_modify(|asked| *asked = json!(size as f64));
     }
@@ -109,7 +109,7 @@ struct Insertions {
 }
 
 impl Insertions {
-    /// Adds the filters both ways; the filter is as before in the end.
+    /// Times both ways of adding the filters, and removes them again.
     fn time(filter: &Filter, texts: &[String], first: u64) -> Result<Option<Insertions>, String> {
         if texts.is_empty() {
             return Ok(None);
@@ -136,14 +136,14 @@ impl Insertions {
 
 struct Engines {
     filter: Filter,
-    /// The same with every distinct query once: the time to find paths without reporting to all their queries
-    /// (section 4.3.1).
+    /// The same filter with every distinct query once, to time finding paths without reporting all
+    /// queries of each (section 4.3.1).
     navigation: Option<Filter>,
     insertions: Option<Insertions>,
     documents: Vec<String>,
-    /// Documents matched since counters were taken, from the first on.
+    /// Documents matched since the counters were taken; the first ones are counted.
     seen: usize,
-    /// Whether counters have been requested before: earlier work does not count.
+    /// Whether the counters were taken before; earlier work does not count.
     begun: bool,
 }
 
@@ -160,7 +160,7 @@ impl Subject for Engines {
             Id::Integer(number) => found.push(*number as u32),
             Id::String(_) => unreachable!("ids are numbers"),
         });
-        read.expect("what a workload writes can be read");
+        read.expect("a workload writes valid documents");
     }
 
     fn take_counters(&mut self) -> Vec<(&'static str, u64)> {
@@ -173,7 +173,7 @@ impl Subject for Engines {
         let (mut transitions, mut paths, mut tested, mut evaluated) = (0, 0, 0, 0);
         for document in documents {
             let work = self.filter.work(&snapshot, Input::Bytes(document.as_bytes()));
-            let work = work.expect("what a workload writes can be read");
+            let work = work.expect("a workload writes valid documents");
             transitions += work.transitions;
             paths += work.paths;
             tested += work.tested;
@@ -183,7 +183,7 @@ impl Subject for Engines {
         let every = |microseconds: f64| (microseconds * seen as f64) as u64;
         let mut document = Document::default();
         let parse = time(documents, |text| {
-            document.read(text.as_bytes(), &Limits::default()).expect("what a workload writes can be read");
+            document.read(text.as_bytes(), &Limits::default()).expect("a workload writes valid documents");
         });
         let mut counters = vec![
             ("states", (snapshot.states() * seen) as u64),
@@ -198,7 +198,7 @@ impl Subject for Engines {
             let navigation = time(documents, |text| {
                 filter
                     .matches(&snapshot, Input::Bytes(text.as_bytes()), |_| {})
-                    .expect("what a workload writes can be read");
+                    .expect("a workload writes valid documents");
             });
             counters.push(("navigation_us", every(navigation - parse)));
         }

@@ -1,24 +1,26 @@
-//! Access predicate: a conjunction is examined only when its positive predicate least likely to be true is true; its
-//! other predicates are stored with the conjunction and looked up then.
+//! Access predicates: a conjunction is examined only if its most selective positive predicate
+//! holds. Its other predicates are stored with the conjunction and tested then.
 
 use super::{Corpus, Probabilities, Reference, ReferenceScratch, Residuals, lists_of};
 use crate::workload::Pair;
 
-/// Finds conjunctions through one predicate each.
+/// Finds each conjunction through one predicate.
 #[derive(Debug)]
 pub struct Access {
     attributes: usize,
     values_per_attribute: usize,
-    /// By key, where its postings begin; after the keys, those to be examined for every event.
+    /// Per key, the start of its postings; the last list has conjunctions to examine for every
+    /// event.
     starts: Vec<u32>,
-    /// Where conjunctions are kept.
+    /// Positions in `conjunctions`.
     postings: Vec<u32>,
-    /// By position, a conjunction: the two halves of its expression's number, how many residual
-    /// predicates it has and whether the expression has other conjunctions, and the predicates.
+    /// At each position a conjunction: the two halves of its expression's number, the number of
+    /// residual predicates with a flag whether the expression has other conjunctions, and the
+    /// predicates.
     conjunctions: Residuals,
 }
 
-/// Marks an expression that has several conjunctions.
+/// Flags an expression with several conjunctions.
 const SHARED: u16 = 1 << 15;
 
 impl Access {
@@ -26,12 +28,12 @@ impl Access {
     ///
     /// # Panics
     ///
-    /// Panics where a conjunction has 2^15 predicates or more.
+    /// Panics if a conjunction has 2^15 predicates or more.
     pub fn new(corpus: &Corpus, probabilities: &Probabilities) -> Access {
         let always = corpus.keys();
         let mut starts = vec![0u32; always + 2];
         let mut conjunctions = Residuals::default();
-        // For every conjunction, its access predicate and where it is kept.
+        // Per conjunction, its access predicate and its position.
         let mut kept = Vec::with_capacity(corpus.conjunctions.len());
         let mut arranged = Vec::new();
         for (number, (expression, predicates)) in corpus.conjunctions().enumerate() {

@@ -1,46 +1,48 @@
-//! Compact: the access predicate's idea, laid out in the order of access.
+//! Compact: access predicates, laid out in the order of access.
 //!
-//! The entries of an access key are one sequential run. The residual predicate least likely to be true is in the
-//! entry itself, so that most candidates are rejected without leaving the run; the others are stored separately, near
-//! those of the neighbours in the run. Within a run, entries with the same attribute and value are adjacent, so that
-//! the processor predicts their outcome.
+//! The entries of an access key are stored contiguously. The most selective residual predicate is
+//! in the entry itself, so most candidates are rejected without leaving the list. The others are
+//! stored separately, close to those of neighbouring entries. Within a list, entries with the same
+//! attribute and value are adjacent, so that the processor predicts the branches well.
 
 use super::{Corpus, NOWHERE, Predicate, Probabilities, Reference, ReferenceScratch, Residuals, lists_of};
 use crate::workload::Pair;
 
-/// How many values of the inline predicate fit an entry.
+/// The number of values of the inline predicate that fit into an entry.
 const INLINE: usize = 7;
 
-/// Marks of an entry, above the number of its expression.
+/// Flags of an entry, above the number of its expression.
 const SHARED: u32 = 1 << 31;
 const NEGATED: u32 = 1 << 30;
 const EXPRESSION: u32 = NEGATED - 1;
 
-/// Stands for the residuals of an entry that has none but the inline one.
+/// For an entry without residuals beyond the inline one.
 const NONE: u32 = u32::MAX;
 
 /// One conjunction under one key: 24 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// The expression, and whether it has other conjunctions and the inline predicate is negated.
+    /// The expression's number, with flags for several conjunctions and for a negated inline
+    /// predicate.
     expression: u32,
-    /// Where the other residuals are.
+    /// The position of the other residuals.
     others: u32,
     /// The inline predicate's attribute.
     attribute: u16,
-    /// Its values, the last repeated.
+    /// Its values; the last is repeated to fill the array.
     values: [u16; INLINE],
 }
 
-/// Finds conjunctions through one predicate each, in sequence.
+/// Finds each conjunction through one predicate, in sequential entries.
 #[derive(Debug)]
 pub struct Compact {
     attributes: usize,
     values_per_attribute: usize,
-    /// By key, where its entries begin; after the keys, those to be examined for every event.
+    /// Per key, the start of its entries; the last list has conjunctions to examine for every
+    /// event.
     starts: Vec<u32>,
     entries: Vec<Entry>,
-    /// By position, how many others there are, and then these.
+    /// At each position the number of other residuals, followed by them.
     others: Residuals,
 }
 
@@ -54,14 +56,14 @@ impl Compact {
         assert!(corpus.expressions <= EXPRESSION as usize, "{} expressions", corpus.expressions);
         let always = corpus.keys();
         let mut starts = vec![0u32; always + 2];
-        // The predicates of every conjunction in the order of looking, in place of the corpus's.
+        // The predicates of every conjunction in the order of access.
         let mut arranged = corpus.predicates.clone();
         let mut conjunctions = Vec::with_capacity(corpus.conjunctions.len());
         let mut start = 0;
         for &(end, expression) in &corpus.conjunctions {
             let predicates = &mut arranged[start..end as usize];
             let positive = probabilities.arrange(predicates, corpus);
-            // Where the others are stored: with the key that is used most often.
+            // Store the other residuals near the most frequent key.
             let mut home = (always, f32::MIN);
             if positive {
                 for &value in corpus.values(&predicates[0]) {
@@ -91,7 +93,7 @@ impl Compact {
         }
         super::accumulate(&mut starts);
 
-        // Laid down by home and, within it, by inline attribute and values: the order of the runs.
+        // Sorted by home and then by inline attribute and values, which is the order of the lists.
         let inline = |conjunction: &Conjunction| {
             let first = conjunction.start as usize + usize::from(conjunction.positive);
             arranged[first..conjunction.end as usize].first()
@@ -155,9 +157,9 @@ struct Conjunction {
     positive: bool,
 }
 
-/// The entry of a conjunction with these residuals; what does not fit it is laid down apart.
+/// The entry of a conjunction with these residuals. Those that do not fit go to `others`.
 fn entry(expression: u32, residuals: &[Predicate], corpus: &Corpus, others: &mut Residuals) -> Entry {
-    // With nothing inline, the test is one that nothing fails.
+    // Without an inline predicate, use a test that always passes.
     let mut entry =
         Entry { expression: expression | NEGATED, others: NONE, attribute: 0, values: [NOWHERE; INLINE] };
     let mut apart = residuals;

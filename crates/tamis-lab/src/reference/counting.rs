@@ -1,19 +1,20 @@
-//! Counting: every pair of the event counts for the conjunctions that contain it, and those that are complete match.
+//! Counting: every pair of the event increments the conjunctions that contain it, and those with a
+//! complete count match.
 //!
-//! Conjunctions are numbered in blocks whose counters fit the first-level cache. The postings of a key
-//! are one sequential run in the order of the blocks, two bytes each.
+//! Conjunctions are numbered in blocks whose counters fit into the L1 cache. The postings of a key
+//! are stored contiguously, two bytes each, in the order of the blocks.
 
 use super::{Corpus, Reference, ReferenceScratch};
 use crate::workload::Pair;
 
-/// Conjunctions per block: 15 bits of a posting, the last being its sign.
+/// Conjunctions per block. Their numbers take 15 bits of a posting; the last bit is the sign.
 const BLOCK: usize = 1 << 15;
 
 /// A counter with this bit is complete.
 const COMPLETE: u8 = 0x80;
 
-/// What a negative posting leaves of a counter: too little for at most 63 positive predicates to complete it, and
-/// never enough to overflow.
+/// A negative posting caps the counter at this value: too low for 63 positive predicates to
+/// complete it or to overflow it.
 const LEFT: u8 = 0x3f;
 
 /// Counts the predicates that an event makes true.
@@ -21,11 +22,11 @@ const LEFT: u8 = 0x3f;
 pub struct Counting {
     values_per_attribute: usize,
     blocks: usize,
-    /// By key and block, where the postings begin; one more at the end of every key.
+    /// By key and block, the start of the postings, with one more entry at the end of every key.
     starts: Vec<u32>,
     /// The conjunction within its block, and whether its predicate is negated.
     postings: Vec<u16>,
-    /// The initial value of a conjunction's counter: as far below complete as it has positive predicates.
+    /// The initial value of each counter: below complete by the number of positive predicates.
     initial: Vec<u8>,
     /// The expression of every conjunction, ascending.
     expressions: Vec<u32>,
@@ -36,7 +37,7 @@ impl Counting {
     ///
     /// # Panics
     ///
-    /// Panics where a conjunction has more than 63 predicates.
+    /// Panics if a conjunction has more than 63 predicates.
     pub fn new(corpus: &Corpus) -> Counting {
         let blocks = corpus.conjunctions.len().div_ceil(BLOCK);
         let mut starts = vec![0u32; corpus.keys() * (blocks + 1) + 1];
@@ -59,7 +60,8 @@ impl Counting {
         }
         super::accumulate(&mut starts);
         let mut postings = vec![0u16; starts[starts.len() - 1] as usize];
-        // While it is filled, a start is where the next posting goes; it ends up as the next one's start.
+        // While filling, each start is the position of the next posting. It ends up as the start of
+        // the next list.
         for (number, (_, predicates)) in corpus.conjunctions().enumerate() {
             for predicate in predicates {
                 for &value in corpus.values(predicate) {
@@ -102,7 +104,7 @@ impl Reference for Counting {
         scratch.lists.extend(event.iter().map(key));
         scratch.counters.resize(BLOCK, 0);
         let counters: &mut [u8; BLOCK] =
-            scratch.counters.as_mut_slice().try_into().expect("as many counters as a block has");
+            scratch.counters.as_mut_slice().try_into().expect("one counter per conjunction of a block");
         let mut last = None;
         for block in 0..self.blocks {
             let first = block * BLOCK;

@@ -1,15 +1,16 @@
-//! How fast can a matcher be that knows conjunctions only?
+//! How fast is a matcher that only supports conjunctions?
 //!
-//! Three matchers over disjunctions of conjunctions of set predicates with weak negation, and nothing
-//! else: attributes and values are small numbers, an event has at most one value per attribute and
-//! comes encoded, and nothing changes after building. They are the bar for the engine, which holds
-//! arbitrary expressions over all types and changes while it is read.
+//! Three matchers for disjunctions of conjunctions of set predicates, in which negated predicates
+//! hold if the attribute is missing. Attributes and values are small numbers, an event is encoded
+//! already and has at most one value per attribute, and nothing changes after building. The engine,
+//! which supports arbitrary expressions over all types and concurrent changes, is measured against
+//! them.
 //!
 //! | reference | idea |
 //! |---|---|
-//! | [`Counting`] | every pair of the event counts for the conjunctions that ask for it |
-//! | [`Access`] | a conjunction is looked at only when the predicate least likely to be true is |
-//! | [`Compact`] | the same, with what is looked at next laid out in the order of looking |
+//! | [`Counting`] | every pair of the event increments the conjunctions that contain it |
+//! | [`Access`] | a conjunction is examined only if its most selective predicate holds |
+//! | [`Compact`] | the same, laid out in the order of access |
 
 mod access;
 mod compact;
@@ -21,20 +22,20 @@ pub use counting::Counting;
 
 use crate::workload::{Conjunctive, Disjunction, Pair};
 
-/// A matcher for conjunctions only.
+/// A matcher that only supports conjunctions.
 pub trait Reference: Send + Sync {
     /// The name by which users select it.
     fn name(&self) -> &'static str;
 
-    /// How many bytes of memory matching reads.
+    /// The number of bytes that matching reads.
     fn bytes(&self) -> usize;
 
     /// Appends the numbers of the expressions that an event satisfies, each once, in any order.
     fn matches(&self, event: &[Pair], scratch: &mut ReferenceScratch, found: &mut Vec<u32>);
 }
 
-/// The positions of the lists that an event leads to, in a table with one list per pair and a last one for
-/// conjunctions that every event leads to.
+/// The positions of the lists of an event, in a table with one list per pair. The last list has
+/// conjunctions to examine for every event.
 fn lists_of(event: &[Pair], values_per_attribute: usize, starts: &[u32]) -> impl Iterator<Item = usize> {
     let keys = event
         .iter()
@@ -42,7 +43,7 @@ fn lists_of(event: &[Pair], values_per_attribute: usize, starts: &[u32]) -> impl
     keys.chain([starts.len() - 2])
 }
 
-/// Working memory of a match; any reference can use any scratch.
+/// Working memory of a match; works with any reference.
 #[derive(Debug, Default)]
 pub struct ReferenceScratch {
     /// The event's value of every attribute, [`ABSENT`] between events.
@@ -56,7 +57,7 @@ pub struct ReferenceScratch {
 /// The value of an attribute that an event lacks. Attributes have fewer values than this.
 const ABSENT: u16 = u16::MAX;
 
-/// A value that no attribute has, not even an absent one.
+/// A value that no attribute has and that differs from [`ABSENT`].
 const NOWHERE: u16 = ABSENT - 1;
 
 impl ReferenceScratch {
@@ -71,7 +72,7 @@ impl ReferenceScratch {
         event.iter().for_each(|pair| self.values[usize::from(pair.attribute)] = ABSENT);
     }
 
-    /// Whether an expression was not seen since the bits were cleared; it now is.
+    /// Marks an expression as seen. Returns whether it was not before.
     fn is_new(&mut self, expression: u32) -> bool {
         let word = expression as usize / 64;
         if self.seen.len() <= word {
@@ -83,7 +84,7 @@ impl ReferenceScratch {
         new
     }
 
-    /// Clears the bits of what was found.
+    /// Clears the bits of the found expressions.
     fn forget(&mut self, found: &[u32]) {
         for &expression in found {
             if let Some(word) = self.seen.get_mut(expression as usize / 64) {
@@ -102,14 +103,14 @@ struct Predicate {
     end: u32,
 }
 
-/// The expressions to compile, as flat as they can be.
+/// The expressions to compile, in flat arrays.
 #[derive(Debug, Default)]
 pub struct Corpus {
     attributes: usize,
     values_per_attribute: usize,
     predicates: Vec<Predicate>,
     values: Vec<u16>,
-    /// For every conjunction, where its predicates end and which expression it belongs to.
+    /// Per conjunction, the end of its predicates and its expression.
     conjunctions: Vec<(u32, u32)>,
     expressions: usize,
 }
@@ -119,7 +120,7 @@ impl Corpus {
     ///
     /// # Panics
     ///
-    /// Panics where attributes have 2^15 values or more.
+    /// Panics if attributes have 2^15 values or more.
     pub fn generate(workload: &Conjunctive, expressions: u32) -> Corpus {
         let parameters = workload.parameters();
         assert!(parameters.values < NEGATED, "{} values", parameters.values);
@@ -163,7 +164,7 @@ impl Corpus {
         &self.values[predicate.start as usize..predicate.end as usize]
     }
 
-    /// The number of an (attribute, value).
+    /// The number of an (attribute, value) pair.
     fn key(&self, attribute: u16, value: u16) -> usize {
         usize::from(attribute) * self.values_per_attribute + usize::from(value)
     }
@@ -173,15 +174,15 @@ impl Corpus {
     }
 }
 
-/// How often each (attribute, value) was seen in a sample of events.
+/// The frequency of each (attribute, value) pair in a sample of events.
 #[derive(Debug)]
 pub struct Probabilities {
     keys: Vec<f32>,
 }
 
 impl Probabilities {
-    /// Probabilities from a sample of events. An unseen pair has a small probability, so that of two sets of unseen
-    /// values the smaller is less likely.
+    /// Probabilities from a sample of events. Unseen pairs get a small probability, so that of two
+    /// sets of unseen values the smaller is less likely.
     pub fn sample<'a>(corpus: &Corpus, events: impl ExactSizeIterator<Item = &'a [Pair]>) -> Probabilities {
         let weight = 1.0 / events.len().max(1) as f32;
         let mut keys = vec![weight / 20.0; corpus.keys()];
@@ -197,8 +198,9 @@ impl Probabilities {
         if predicate.negated { 1.0 - positive } else { positive }
     }
 
-    /// Sorts the predicates by order of access: the positive one least likely to be true first, if there is one, then
-    /// the others, the least likely first. Returns whether there is a positive one.
+    /// Sorts the predicates by order of access: first the positive one least likely to hold, if
+    /// there is one, then the others by ascending probability. Returns whether there is a positive
+    /// one.
     fn arrange(&self, predicates: &mut [Predicate], corpus: &Corpus) -> bool {
         predicates.sort_by(|one, other| self.of(one, corpus).total_cmp(&self.of(other, corpus)));
         let access = predicates.iter().position(|predicate| !predicate.negated);
@@ -215,7 +217,7 @@ struct Residuals {
     words: Vec<u16>,
 }
 
-/// The sign; the number of values stays below it, since attributes have fewer.
+/// Flags a negated predicate, in the number of values, which is always smaller.
 const NEGATED: u16 = 1 << 15;
 
 impl Residuals {
@@ -242,8 +244,8 @@ impl Residuals {
     }
 }
 
-/// Turns counts into starts: `starts[key]` was the number of entries of `key`, and becomes where they
-/// begin; the last is where all end.
+/// Turns counts into starts: `starts[key]` is the number of entries of `key` before, and their
+/// start afterwards; the last element is the end.
 fn accumulate(starts: &mut [u32]) {
     let mut total = 0;
     for start in starts {
@@ -261,7 +263,8 @@ mod tests {
     use tamis::matcher::{Matcher, Scan, Scratch};
     use tamis::{Event, Limits};
 
-    /// All references over the first expressions, with statistics of events that are not matched later.
+    /// All references over the first expressions, with statistics of other events than those
+    /// matched.
     fn references(workload: &Conjunctive, expressions: u32) -> Vec<Box<dyn Reference>> {
         let corpus = Corpus::generate(workload, expressions);
         let sample: Vec<Vec<Pair>> = (10_000..10_200).map(|number| event(workload, number)).collect();

@@ -1,17 +1,18 @@
 //! *abe-gen*: arbitrary Boolean expressions after the generator of Ji & Jacobsen 2021, section 6.1.
 //!
-//! An expression is a tree grown from its root: an operator is drawn for every node above the tree
-//! depth, and a predicate for every node at it. `and` and `or` have the given number of children,
-//! which the paper's count of 4^4 conjunctions for an expression of depth 3 with 4 children confirms
-//! for both.
+//! An expression is a tree grown from its root: every node above the given depth is a random
+//! operator, and every node at that depth a predicate. `and` and `or` have the given number of
+//! children; the paper's count of 4^4 conjunctions for an expression of depth 3 with 4 children
+//! confirms this for both.
 //!
-//! The paper says that subexpressions recur by a Zipf law, with an exponent of 0 for none that do, but
-//! not how. Here the children of a node are drawn by rank from pools, one pool per height and one of
-//! predicates, sized so that predicates are shared 18.35 times and subexpressions below the root 4.33
-//! times at the defaults, as the paper reports. Pools grow with the number of expressions, so that
-//! these ratios hold at every size. The paper does not name the operators of its predicates; all that
-//! suit ordered values are drawn. Sharing is measured after `and` below `and` is flattened, which
-//! takes about a third of the subexpressions away.
+//! According to the paper, subexpressions recur by a Zipf law and an exponent of 0 means no
+//! recurrence; it does not say how they are drawn. Here the children of a node are drawn by rank
+//! from pools: one pool of predicates, and one of subexpressions per height. With the default
+//! sizes, predicates are shared 18.35 times and subexpressions below the root 4.33 times, as the
+//! paper reports. Pools grow with the number of expressions to keep these ratios. The paper does
+//! not name the operators of its predicates, so all operators on ordered values are used. Sharing
+//! is measured after flattening `and` below `and`, which removes about a third of the
+//! subexpressions.
 
 use serde::{Deserialize, Serialize};
 use tamis::Missing;
@@ -23,35 +24,36 @@ use super::statistics::Figure;
 use super::text::Spelling;
 use super::{Workload, kind};
 
-/// What can be asked of the workload; the defaults are those of Table 3.
+/// The parameters of the workload; the defaults are those of Table 3.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AbeGenParameters {
-    /// Decides everything that chance decides.
+    /// The seed of all random choices.
     pub seed: u64,
     /// The probabilities of `and`, `or`, `not`, `xor` and `xnor`.
     pub operators: [f64; 5],
-    /// The nodes from the root to a leaf, both included.
+    /// The number of nodes from the root to a leaf, both included.
     pub depth: u8,
-    /// The children of an `and` or `or`.
+    /// The number of children of an `and` or `or`.
     pub children: u32,
-    /// The exponent of the Zipf law by which predicates and subexpressions recur; 0 for none that do.
+    /// The exponent of the Zipf law by which predicates and subexpressions recur; 0 for no
+    /// recurrence.
     pub exponent: f64,
-    /// The different predicates to draw from.
+    /// The number of distinct predicates to draw from.
     pub predicate_pool: u32,
-    /// The different subexpressions to draw from, for every height.
+    /// The number of distinct subexpressions to draw from, per height.
     pub subexpression_pool: u32,
-    /// How many attributes there are.
+    /// The number of attributes.
     pub dimensions: u32,
     /// The exponent of the Zipf law of attributes.
     pub dimension_exponent: f64,
-    /// The values of an attribute, drawn uniformly.
+    /// The number of values per attribute; drawn uniformly.
     pub cardinality: u32,
-    /// The most values of an `in`; the least is 2.
+    /// The most values in an `in`; the fewest is 2.
     pub set: u32,
     /// The probabilities of `=`, `in`, `between`, `<=` and `>=`.
     pub comparisons: [f64; 5],
-    /// The pairs of an event.
+    /// The number of pairs in an event.
     pub event_size: u32,
 }
 
@@ -62,7 +64,7 @@ impl Default for AbeGenParameters {
 }
 
 impl AbeGenParameters {
-    /// The defaults for so many expressions, on which the pools depend.
+    /// The defaults for this number of expressions, which determines the pool sizes.
     pub fn sized(expressions: u64) -> AbeGenParameters {
         let pool = |per_million: u64| (per_million * expressions / 1_000_000).clamp(16, 1 << 31) as u32;
         AbeGenParameters {
@@ -128,7 +130,7 @@ impl AbeGen {
         }
     }
 
-    /// Writes a node whose content `random` decides; `height` 1 is a predicate.
+    /// Writes a node drawn from `random`; a node of `height` 1 is a predicate.
     fn write_node(&self, height: u8, random: &mut Random, drawn: &mut Vec<u32>, text: &mut String) {
         if height <= 1 {
             return self.write_predicate(random, drawn, text);
@@ -161,7 +163,8 @@ impl AbeGen {
         }
     }
 
-    /// Which predicate or subexpression of a pool; without recurrence, one that nobody else has.
+    /// The number of a predicate or subexpression of a pool. Without recurrence, a random number,
+    /// so that none repeats.
     fn draw_child(&self, height: u8, random: &mut Random) -> u64 {
         if self.parameters.exponent == 0.0 {
             random.bits()
@@ -202,7 +205,7 @@ impl AbeGen {
         }
     }
 
-    /// How many children a node has on average.
+    /// The mean number of children per node.
     fn mean_children(&self) -> f64 {
         let asked = &self.parameters;
         let [and, or, not, xor, xnor] = asked.operators;
@@ -215,7 +218,7 @@ impl Workload for AbeGen {
         "abe-gen"
     }
 
-    /// Three truth values, as in the paper's Table 2.
+    /// Three-valued logic, as in the paper's Table 2.
     fn missing(&self) -> Missing {
         Missing::Unknown
     }

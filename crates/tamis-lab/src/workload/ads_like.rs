@@ -1,17 +1,17 @@
-//! *ads-like*: advertisements' targeting expressions, after the data set that Ji & Jacobsen 2021
-//! describe in section 6.2 and nobody else has.
+//! *ads-like*: targeting expressions of advertisements, after the private data set described by Ji
+//! & Jacobsen 2021, section 6.2.
 //!
-//! Every level has a pool, from the predicates at level 1 to the deepest subexpressions at level 9,
-//! and whatever is needed of a level is drawn from its pool by a Zipf law, whole expressions included:
-//! advertisers reuse what they targeted before. A subexpression of level `l` joins one of level `l - 1`
-//! with further predicates or with a subexpression of level 2. `and` and `or` alternate, so that the
-//! levels are those an engine sees. The pools are sized so that sharing falls from level to level
-//! between the two ratios the paper reports, 68.76 at level 1 and 2.88 at level 9; those between are on
-//! a geometric line, since the paper only draws them.
+//! Every level has a pool, from predicates at level 1 to the deepest subexpressions at level 9.
+//! Everything is drawn from these pools by a Zipf law, whole expressions included, because
+//! advertisers reuse their targeting. A subexpression of level `l` joins one of level `l - 1` with
+//! further predicates or with a subexpression of level 2. `and` and `or` alternate, so no level is
+//! flattened away. The pool sizes make sharing fall from 68.76 at level 1 to 2.88 at level 9, the
+//! two ratios in the paper's text; those in between are interpolated geometrically, since the paper
+//! gives them only in a figure.
 //!
-//! The paper's figures do not agree with each other on one point: 973,794 different predicates, each
-//! shared 68.76 times, would be 48 predicates per expression. The number of predicates per expression
-//! is a parameter here, and the number of different ones follows from it and from the sharing.
+//! The paper contradicts itself on one point: 973,794 distinct predicates, each shared 68.76 times,
+//! would make 48 predicates per expression. Here the number of predicates per expression is a
+//! parameter, and the number of distinct predicates follows from it and from the sharing.
 
 use serde::{Deserialize, Serialize};
 use tamis::Missing;
@@ -26,46 +26,48 @@ use super::{Workload, kind};
 /// The deepest level.
 pub const LEVELS: usize = 9;
 
-/// The values that attributes have, in turn.
+/// The numbers of values per attribute, used in rotation.
 const CARDINALITIES: [u32; 6] = [200, 5000, 8, 10_000, 40, 1000];
 
-/// Attributes with so many values have numbers, which are asked about by ranges; others have strings.
+/// Attributes with at least this many values hold numbers and are tested by ranges; others hold
+/// strings.
 const NUMERIC: u32 = 5000;
 
-/// The most values of a set.
+/// The most values in a set.
 const LARGEST_SET: usize = 8;
 
-/// What can be asked of the workload.
+/// The parameters of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AdsLikeParameters {
-    /// Decides everything that chance decides.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How many attributes there are.
+    /// The number of attributes.
     pub attributes: u32,
     /// The exponent of the Zipf law of attributes, in expressions and in events.
     pub attribute_exponent: f64,
     /// The exponent of the Zipf law of an attribute's values.
     pub value_exponent: f64,
-    /// The part of the deeper expressions whose root is an `and`.
+    /// The fraction of expressions of depth 2 or more whose root is an `and`.
     pub and: f64,
     /// The probabilities that an expression has depth 1 to 9.
     pub depths: [f64; LEVELS],
-    /// The different predicates, and subexpressions of each level, to draw from.
+    /// The number of distinct predicates to draw from, then of subexpressions per level.
     pub pools: [u32; LEVELS],
     /// The exponent of the Zipf law by which they recur.
     pub exponent: f64,
     /// The probabilities of 2, 3, 4 ... predicates in a subexpression of level 2.
     pub group: Vec<f64>,
-    /// The probabilities of 1, 2, 3 ... predicates beside the subexpression that a higher one joins.
+    /// The probabilities of 1, 2, 3 ... predicates beside the nested subexpression, at levels above
+    /// 2.
     pub further: Vec<f64>,
-    /// The probability that a subexpression of level 2 stands there instead.
+    /// The probability of a subexpression of level 2 in their place.
     pub further_group: f64,
-    /// The most predicates of an expression.
+    /// The most predicates in an expression.
     pub most: u32,
-    /// The part of the predicates that is negated.
+    /// The fraction of predicates that are negated.
     pub negated: f64,
-    /// The fewest and the most pairs of an event, and all between alike.
+    /// The fewest and the most pairs in an event; uniform in between.
     pub pairs: (u32, u32),
 }
 
@@ -73,7 +75,7 @@ impl AdsLikeParameters {
     /// The number of expressions of the paper's data set.
     pub const EXPRESSIONS: u64 = 1_392_196;
 
-    /// The defaults for so many expressions, on which the pools depend.
+    /// The defaults for this number of expressions, which determines the pool sizes.
     pub fn sized(expressions: u64) -> AdsLikeParameters {
         let pool = |full: u64| (full * expressions / Self::EXPRESSIONS).clamp(16, 1 << 31) as u32;
         AdsLikeParameters {
@@ -127,7 +129,7 @@ impl Parameters for AdsLikeParameters {
 pub struct AdsLike {
     parameters: AdsLikeParameters,
     depths: Choice,
-    /// By level. Above level 1 half as many ranks as the pool has members, because each rank stands
+    /// By level. Above level 1 a pool has half as many ranks as members, because each rank stands
     /// for one `and` and one `or`.
     pools: Vec<Choice>,
     attributes: Choice,
@@ -162,7 +164,7 @@ impl AdsLike {
         CARDINALITIES[attribute as usize % CARDINALITIES.len()] >= NUMERIC
     }
 
-    /// A value of the attribute; the most popular differs from one attribute to the next.
+    /// A random value of the attribute; the most popular value differs by attribute.
     fn value(&self, attribute: u32, random: &mut Random) -> u32 {
         let which = attribute as usize % CARDINALITIES.len();
         (self.values[which].draw(random) + attribute) % CARDINALITIES[which]
@@ -176,7 +178,7 @@ impl AdsLike {
         let cardinality = CARDINALITIES[attribute as usize % CARDINALITIES.len()];
         let first = self.value(attribute, random);
         if !Self::is_numeric(attribute) {
-            // Half are equalities, and a set holds at most a quarter of the values.
+            // Half are equalities. A set has at most a quarter of the attribute's values.
             let size = if random.chance(0.5) {
                 1
             } else {
@@ -193,8 +195,8 @@ impl AdsLike {
             return self.spelling.write_set(attribute, negated, &values[..count], text);
         }
         text.push_str(self.spelling.attribute(attribute));
-        // Most are ranges of at most a fiftieth of the values. An ordering has no negated form, and
-        // `not` before it would be a level of its own.
+        // Most are ranges over at most 1/50 of the values. Orderings are not negated here: they
+        // have no negated form, and a `not` would add a level.
         match random.below(20) {
             0 if !negated => {
                 text.push_str(" >= ");
@@ -213,8 +215,8 @@ impl AdsLike {
         }
     }
 
-    /// A member of a pool above level 1 whose operator is `and` or not. Members are numbered so that
-    /// the operator changes with the number and with the level.
+    /// Draws a member of a pool above level 1 whose operator is `and`, or `or`. The numbering
+    /// alternates the operators, and starts with the other one at each level.
     fn draw_subexpression(&self, level: usize, and: bool, random: &mut Random) -> u32 {
         let rank = self.pools[level - 1].draw(random);
         let even = level.is_multiple_of(2);
@@ -230,7 +232,7 @@ impl AdsLike {
         }
     }
 
-    /// Writes member `number` of the pool of a level above 1, and tells how many predicates it has.
+    /// Writes member `number` of the pool of a level above 1. Returns its number of predicates.
     fn write_subexpression(&self, level: usize, number: u32, text: &mut String) -> u32 {
         let kind = kind::SUBEXPRESSION + level as u64;
         let random = &mut Random::new(self.parameters.seed, kind, number.into());
@@ -246,7 +248,7 @@ impl AdsLike {
         let count = self.write_subexpression(level - 1, below, text);
         text.push(')');
         text.push_str(word);
-        // Every level above leaves room for one predicate more, so that none exceeds the most.
+        // Each level above needs room for one more predicate within the maximum.
         let room = self.parameters.most.saturating_sub((LEVELS - level) as u32 + count).max(1);
         let group = self.parameters.group.len() as u32 + 1;
         if random.chance(self.parameters.further_group) && group <= room {

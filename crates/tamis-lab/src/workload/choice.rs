@@ -1,8 +1,7 @@
-//! How is one of many drawn with unequal probabilities, in constant time and without rounding that
-//! differs between machines?
+//! Sampling from a discrete distribution in constant time, with the same results on every machine.
 //!
-//! An alias table (Vose 1991) is computed with additions, multiplications, divisions and square roots
-//! only, all of which IEEE 754 rounds the same way everywhere; `powf` and `ln` are not.
+//! Uses alias tables (Vose 1991). They are computed with additions, multiplications, divisions and
+//! square roots only, which IEEE 754 rounds the same way everywhere, unlike `powf` and `ln`.
 
 use super::random::Random;
 
@@ -14,13 +13,13 @@ pub struct Choice {
 
 #[derive(Debug, Clone, Copy)]
 struct Cell {
-    /// The cell's own number is taken where 32 random bits lie below this.
+    /// Draws the cell's own number if 32 random bits are below this, else `other`.
     threshold: u32,
     other: u32,
 }
 
 impl Choice {
-    /// Draws each number in proportion to its weight.
+    /// Draws each number with a probability proportional to its weight.
     pub fn weighted(weights: &[f64]) -> Choice {
         let total: f64 = weights.iter().sum();
         let mut heights: Vec<f64> =
@@ -41,13 +40,14 @@ impl Choice {
         Choice { cells }
     }
 
-    /// Draws rank `r`, counted from 1, in proportion to `1 / r^exponent`; gives `r - 1`.
+    /// Draws `r - 1` for rank `r`, counted from 1, with a probability proportional to `1 /
+    /// r^exponent`.
     pub fn zipf(ranks: u32, exponent: f64) -> Choice {
         let weights: Vec<f64> = (1..=ranks).map(|rank| 1.0 / power(f64::from(rank), exponent)).collect();
         Choice::weighted(&weights)
     }
 
-    /// The mean of what is drawn.
+    /// The mean of the drawn numbers.
     pub fn mean(&self) -> f64 {
         let each = 1.0 / self.len().max(1) as f64;
         self.cells.iter().zip(0u32..).fold(0.0, |mean, (cell, number)| {
@@ -60,7 +60,7 @@ impl Choice {
         self.cells.len()
     }
 
-    /// One number; 0 where there is nothing to draw.
+    /// Draws one number; 0 if the distribution is empty.
     pub fn draw(&self, random: &mut Random) -> u32 {
         let bits = random.bits();
         let number = (((bits >> 32) * self.cells.len() as u64) >> 32) as usize;
@@ -71,8 +71,8 @@ impl Choice {
         }
     }
 
-    /// Draws `count` different numbers, or all in order where there are no more. A number that
-    /// chance keeps from being new gives way to the lowest that is.
+    /// Draws `count` distinct numbers, or all of them in order if there are no more than `count`.
+    /// After 100 draws without a new number, takes the lowest number not yet drawn.
     pub fn draw_distinct(&self, count: usize, random: &mut Random, drawn: &mut Vec<u32>) {
         const ATTEMPTS: usize = 100;
         drawn.clear();
@@ -88,8 +88,8 @@ impl Choice {
     }
 }
 
-/// `base^exponent` for a base of at least 1 and an exponent of at least 0: the binary digits of the
-/// exponent, to 2^-24, select among the repeated square roots of the base.
+/// `base^exponent` for a base of at least 1 and an exponent of at least 0. The binary digits of the
+/// exponent's fraction, up to 2^-24, select which repeated square roots of the base to multiply.
 fn power(base: f64, exponent: f64) -> f64 {
     let mut result = 1.0;
     for _ in 0..exponent.trunc() as u32 {

@@ -1,16 +1,19 @@
-//! *conjunctive* and *dense*: disjunctions of conjunctions of set predicates, as advertisers write
-//! them.
+//! *conjunctive* and *dense*: disjunctions of conjunctions of set predicates, as in advertising
+//! contracts.
 //!
-//! Both draw an expression's attributes from one Zipf law, its values from another whose popular
-//! value differs by attribute, and events from the same laws. *dense* has few attributes, all of them
-//! in every event, and uniform values. Negation is weak.
+//! Expressions draw attributes from one Zipf law and values from another, whose most popular value
+//! differs by attribute; events use the same laws. *dense* has few attributes, all of which occur
+//! in every event, and uniform values. A negated predicate holds if the attribute is missing.
 //!
-//! What the description leaves open decides how much matches: other choices gave 9 to 700 of 100,000
-//! expressions per event. These give about 245 (240 to 253 over six seeds), near the 274 that others
-//! report: the first predicate of a conjunction is never negated, so that no conjunction is true of
-//! nearly every event; one conjunction may ask twice about an attribute, as people do; an event has an
-//! attribute at most once, by the Zipf law of the expressions. The values of one set differ, and a set
-//! of one is an equality.
+//! The description leaves some choices open, and they determine how many expressions match: other
+//! choices gave 9 to 700 matches per event for 100,000 expressions. The choices here give about 245
+//! (240 to 253 over six seeds), close to the 274 that others report:
+//!
+//! - The first predicate of a conjunction is never negated, so no conjunction holds for nearly
+//!   every event.
+//! - A conjunction may test an attribute twice.
+//! - An event has an attribute at most once, drawn by the Zipf law of the expressions.
+//! - The values of a set are distinct, and a set of one value is an equality.
 
 use serde::{Deserialize, Serialize};
 use tamis::Missing;
@@ -22,29 +25,29 @@ use super::statistics::Figure;
 use super::text::Spelling;
 use super::{Workload, kind};
 
-/// What can be asked of the workload.
+/// The parameters of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConjunctiveParameters {
-    /// Decides everything that chance decides.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How many attributes there are.
+    /// The number of attributes.
     pub attributes: u16,
     /// The exponent of the Zipf law of attributes, in expressions and in events.
     pub attribute_exponent: f64,
-    /// How many values an attribute has.
+    /// The number of values per attribute.
     pub values: u16,
     /// The exponent of the Zipf law of values; 0 is uniform.
     pub value_exponent: f64,
     /// The probabilities of 1, 2, 3 ... conjunctions.
     pub conjunctions: Vec<f64>,
-    /// The least and the most predicates of a conjunction, and all between alike.
+    /// The fewest and the most predicates in a conjunction; uniform in between.
     pub predicates: (u16, u16),
-    /// The least and the most values of a set, and all between alike.
+    /// The fewest and the most values in a set; uniform in between.
     pub set: (u16, u16),
-    /// The part of the predicates that is negated, of those that are not the first of a conjunction.
+    /// The probability that a predicate is negated, unless it is the first of its conjunction.
     pub negated: f64,
-    /// How many attributes an event has.
+    /// The number of attributes in an event.
     pub event_attributes: u16,
 }
 
@@ -97,7 +100,7 @@ pub struct Conjunctive {
     spelling: Spelling,
 }
 
-/// An attribute with the value an event gives it, both by number.
+/// An attribute and its value in an event, both by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     /// The attribute's number.
@@ -106,19 +109,19 @@ pub struct Pair {
     pub value: u16,
 }
 
-/// Attribute in, or not in, a set of values.
+/// A test whether an attribute is in, or not in, a set of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetPredicate {
     /// The attribute's number.
     pub attribute: u16,
     /// Whether it is `not in`.
     pub negated: bool,
-    /// Where the values stand in the disjunction's.
+    /// The range of its values in `Disjunction::values`.
     start: u32,
     end: u32,
 }
 
-/// A disjunction of conjunctions of set predicates, its memory reused from one to the next.
+/// A disjunction of conjunctions of set predicates; reused from one expression to the next.
 #[derive(Debug, Clone, Default)]
 pub struct Disjunction {
     predicates: Vec<SetPredicate>,
@@ -146,22 +149,22 @@ impl Disjunction {
 }
 
 impl Conjunctive {
-    /// The workload with parameters of one's own.
+    /// *conjunctive* with these parameters.
     pub fn new(parameters: ConjunctiveParameters) -> Conjunctive {
         Conjunctive::named("conjunctive", parameters)
     }
 
-    /// *conjunctive* at its defaults.
+    /// *conjunctive* with its defaults.
     pub fn sparse() -> Conjunctive {
         Conjunctive::new(ConjunctiveParameters::default())
     }
 
-    /// *dense* with parameters of one's own.
+    /// *dense* with these parameters.
     pub fn new_dense(parameters: ConjunctiveParameters) -> Conjunctive {
         Conjunctive::named("dense", parameters)
     }
 
-    /// *dense* at its defaults.
+    /// *dense* with its defaults.
     pub fn dense() -> Conjunctive {
         Conjunctive::new_dense(ConjunctiveParameters::dense())
     }
@@ -177,12 +180,12 @@ impl Conjunctive {
         }
     }
 
-    /// What was asked for.
+    /// The parameters of this workload.
     pub fn parameters(&self) -> &ConjunctiveParameters {
         &self.parameters
     }
 
-    /// The value of a popularity rank: the most popular differs from one attribute to the next.
+    /// The value with this popularity rank; the most popular value differs by attribute.
     fn value(&self, attribute: u32, rank: u32) -> u16 {
         ((rank + attribute) % u32::from(self.parameters.values)) as u16
     }

@@ -1,17 +1,20 @@
 //! *exchange*: publishers, advertising networks and advertisers, after Broder et al. 2011, section 4.1.
 //!
-//! The graph has the numbers of Table 1. Its averages fix how many edges lead from publishers to networks,
-//! from publishers to advertisers (about 17,000), among networks, and from networks to advertisers; the
-//! counts below satisfy all of them. A large part of the networks is one strongly connected component, four
-//! are another, and the rest lead into the large one, are led to from it, or lie apart, so that the whole
-//! has the shape of a bow tie. A larger graph has more of everything and the same averages (section 4.3).
+//! The graph has the numbers of Table 1. Its averages determine the number of edges from publishers
+//! to networks, from publishers to advertisers (about 17,000), among networks, and from networks to
+//! advertisers; the constants below satisfy all of them. Most networks form one strongly connected
+//! component and four form another; the rest lead into the large one, are reachable from it, or are
+//! disconnected from it, so that the graph has the shape of a bow tie. A larger graph has
+//! proportionally more of everything and the same averages (section 4.3).
 //!
-//! Every network and advertiser has an expression over six attributes: one to three conjunctions of a set
-//! and a range, wide enough that the expression is true of an event with the selectivity asked for; no two
-//! conjunctions of one are true at once. With selectivity 1 there are no expressions. An event starts at some publisher and has all six attributes.
+//! Every network and advertiser has an expression over six attributes: one to three conjunctions of
+//! a set and a range, wide enough to give the requested selectivity. The conjunctions of an
+//! expression are mutually exclusive. With selectivity 1 there are no expressions. An event starts
+//! at a publisher and has all six attributes.
 //!
-//! The paper does not say how edges are spread. Half of what networks lead to are different advertisers,
-//! the rest drawn, so that a publisher reaches about 4,800 nodes, as in Table 1.
+//! The paper does not give the distribution of edges. Here half of the edges from networks to
+//! advertisers lead to distinct advertisers and the rest to random ones, so that a publisher
+//! reaches about 4,800 nodes, as in Table 1.
 
 use std::fmt::Write;
 
@@ -24,36 +27,36 @@ use super::statistics::{Figure, MATCH_PROBABILITY};
 use super::text::write_number;
 use super::{Workload, kind};
 
-/// Nodes of Table 1.
+/// Node counts of Table 1.
 const PUBLISHERS: u64 = 60_011;
 const NETWORKS: u64 = 282;
 const ADVERTISERS: u64 = 10_804;
-/// Networks that are one component, are led to from it, and lead into it.
+/// Networks in the large component, reachable from it, and leading into it.
 const CORE: u64 = 126;
 const BEHIND: u64 = 60;
 const BEFORE: u64 = 50;
-/// The networks of the small component.
+/// Networks in the small component.
 const RING: u64 = 4;
-/// Edges out of publishers, and those of them that lead to advertisers.
+/// Edges from publishers, and those of them that lead to advertisers.
 const PUBLISHED: u64 = 75_927;
 const DIRECT: u64 = 17_000;
 /// Edges among networks, and from networks to advertisers.
 const AMONG: u64 = 4_354;
 const ADVERTISED: u64 = 7_518;
 
-/// The attributes with the number of their values; the last is asked for by ranges.
+/// The attributes and their numbers of values. The last one is tested by ranges.
 const ATTRIBUTES: [(&str, u32); 6] =
     [("topic", 16), ("geo", 16), ("adsize", 8), ("device", 4), ("gender", 2), ("age", 64)];
 
-/// What can be asked of the workload.
+/// The parameters of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExchangeParameters {
-    /// Decides everything that chance decides.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How many times the nodes and edges of Table 1 there are.
+    /// The size of the graph as a multiple of Table 1.
     pub scale: u64,
-    /// The part of the events that an expression is true of.
+    /// The fraction of events that satisfy an expression.
     pub selectivity: f64,
 }
 
@@ -66,7 +69,7 @@ impl Default for ExchangeParameters {
 impl Parameters for ExchangeParameters {
     fn check(&self) -> Result<(), String> {
         within("scale", self.scale, 1, 1000)?;
-        // Below, a range of one value is too wide.
+        // With a lower selectivity, even a range of one value would be too wide.
         within("selectivity", self.selectivity, 0.03, 1.0)
     }
 }
@@ -83,7 +86,7 @@ impl Exchange {
         Exchange { parameters }
     }
 
-    /// What was asked for.
+    /// The parameters of this workload.
     pub fn parameters(&self) -> &ExchangeParameters {
         &self.parameters
     }
@@ -92,22 +95,22 @@ impl Exchange {
         count * self.parameters.scale
     }
 
-    /// How many nodes there are: publishers first, then networks, then advertisers.
+    /// The number of nodes: publishers first, then networks, then advertisers.
     pub fn nodes(&self) -> u64 {
         self.scaled(PUBLISHERS + NETWORKS + ADVERTISERS)
     }
 
-    /// How many edges there are; a few may connect the same nodes.
+    /// The number of edges. A few may connect the same two nodes.
     pub fn edges(&self) -> u64 {
         self.scaled(PUBLISHED + AMONG + ADVERTISED)
     }
 
-    /// How many nodes have no expression: the publishers, or all.
+    /// The number of nodes without an expression: the publishers, or all nodes at selectivity 1.
     pub fn free(&self) -> u64 {
         if self.parameters.selectivity >= 1.0 { self.nodes() } else { self.scaled(PUBLISHERS) }
     }
 
-    /// What a node is called.
+    /// Appends the name of a node.
     pub fn write_node(&self, node: u64, text: &mut String) {
         let (publishers, networks) = (self.scaled(PUBLISHERS), self.scaled(NETWORKS));
         let (kind, number) = match node.checked_sub(publishers) {
@@ -125,12 +128,12 @@ impl Exchange {
         text
     }
 
-    /// The text of a node's expression.
+    /// The text of a node's expression, if it has one.
     pub fn condition(&self, node: u64) -> Option<String> {
         (node >= self.free()).then(|| self.expression_text(node - self.scaled(PUBLISHERS)))
     }
 
-    /// The two ends of an edge.
+    /// The source and target of an edge.
     pub fn edge(&self, number: u64) -> (u64, u64) {
         let mut random = Random::new(self.parameters.seed, kind::EDGE, number);
         let (networks, advertisers) = (self.scaled(PUBLISHERS), self.scaled(PUBLISHERS + NETWORKS));
@@ -139,7 +142,7 @@ impl Exchange {
         let [core, behind, before] = [CORE, BEHIND, BEFORE].map(|count| self.scaled(count));
         if number < self.scaled(PUBLISHED) {
             let publishers = self.scaled(PUBLISHERS);
-            // Every publisher has an edge; direct ones come at even distances.
+            // Every publisher has at least one edge; direct edges are evenly spaced.
             let source = if number < publishers { number } else { below(publishers) };
             if (number + 1) * DIRECT / PUBLISHED > number * DIRECT / PUBLISHED {
                 return (source, advertisers + below(self.scaled(ADVERTISERS)));
@@ -157,7 +160,7 @@ impl Exchange {
         if number < self.scaled(AMONG) {
             let ring = core + behind + before;
             if number < core {
-                // A ring through the whole component.
+                // A ring makes the component strongly connected.
                 return (networks + number, networks + (number + 1) % core);
             }
             if number < core + RING {
@@ -180,7 +183,7 @@ impl Exchange {
         (source, advertisers + if number < distinct { number * all / distinct } else { below(all) })
     }
 
-    /// The publisher that an event starts from.
+    /// The publisher at which an event starts.
     pub fn source(&self, event: u64) -> u64 {
         let mut random = Random::new(self.parameters.seed, kind::SOURCE, event);
         u64::from(random.below(self.scaled(PUBLISHERS) as u32))
@@ -213,7 +216,7 @@ impl Workload for Exchange {
         let mut random = Random::new(self.parameters.seed, kind::EXPRESSION, number);
         let conjunctions = random.between(1, 3);
         let (range, ages) = ATTRIBUTES[ATTRIBUTES.len() - 1];
-        // Conjunctions ask for different ages, so that their parts add up.
+        // The conjunctions test disjoint ages, so their selectivities add up.
         let part = self.parameters.selectivity / f64::from(conjunctions);
         for conjunction in 0..conjunctions {
             if conjunction > 0 {
@@ -221,7 +224,8 @@ impl Workload for Exchange {
             }
             let (begin, end) = (ages * conjunction / conjunctions, ages * (conjunction + 1) / conjunctions);
             let (attribute, values) = ATTRIBUTES[random.below(ATTRIBUTES.len() as u32 - 1) as usize];
-            // So few values that the ages suffice, and so many that there is one age at least.
+            // Few enough values that the range spans at least one age, and enough that it fits
+            // within the ages.
             let wanted = part * f64::from(values) * f64::from(ages);
             let least = (wanted / f64::from(end - begin)).ceil() as u32;
             let least = least.clamp(1, values);
@@ -235,7 +239,7 @@ impl Workload for Exchange {
                 write_number((first + value) % values, text);
                 text.push('\'');
             }
-            // A width that is no whole number is rounded up as often as its fraction says.
+            // Round a fractional width up with the probability of its fraction.
             let wide = wanted / f64::from(taken);
             let wide = wide as u32 + u32::from(random.chance(wide.fract()));
             let wide = wide.clamp(1, end - begin);
@@ -308,7 +312,7 @@ mod tests {
             reached += count;
             most = most.max(count);
         }
-        // 4,802 and 5,998 in the paper.
+        // The paper reports 4,802 and 5,998.
         assert!((4_500..5_100).contains(&(reached / 300)), "{}", reached / 300);
         assert!((5_500..6_500).contains(&most), "{most}");
         let networks: HashSet<u64> = (60_011..60_293).collect();

@@ -1,15 +1,16 @@
-//! *fontoura*: alternating trees of `and` and `or` over conjunctions, after the generator of Fontoura et al.
-//! 2010, section 5.1.
+//! *fontoura*: alternating trees of `and` and `or` over conjunctions, after the generator of
+//! Fontoura et al. 2010, section 5.1.
 //!
-//! The root is an `and`; the children of an `and` are `or`s, and those of an `or` are `and`s, down to the
-//! depth, where conjunctions stand. The probabilities of 1 to 4 children that the paper gives leave none for
-//! stopping earlier, so all leaves of an expression are at its depth, which is drawn between the least and
-//! the most. A conjunction has a size, that many different attributes, and one value for each.
+//! The root is an `and`, the children of an `and` are `or`s and those of an `or` are `and`s, down
+//! to conjunctions at the given depth. The paper's probabilities of 1 to 4 children add up to 1 and
+//! leave none for stopping early, so all leaves of an expression are at the same depth, drawn from
+//! a range. A conjunction has a random size, as many distinct attributes, and one value for each.
 //!
-//! The paper's contracts and visits are private. Conjunctions are as large as those of Whang et al. 2009, 2.65
-//! predicates on average, from contracts of the same company. Attributes and values follow Zipf laws here, in
-//! expressions and in events, chosen so that an expression of depth 2 matches with the probability of Table 3,
-//! 57.97 %, and so that the probabilities for other depths go up and down as they do there.
+//! The paper's contracts and visits are private. Conjunctions here are as large as those of Whang
+//! et al. 2009 (2.65 predicates on average), whose contracts come from the same company. Attributes
+//! and values follow Zipf laws in expressions and events. The laws are chosen so that an expression
+//! of depth 2 matches with the probability of Table 3, 57.97 %, and so that the probabilities for
+//! other depths rise and fall as they do there.
 
 use serde::{Deserialize, Serialize};
 use tamis::Missing;
@@ -21,36 +22,36 @@ use super::statistics::{Figure, MATCH_PROBABILITY};
 use super::text::Spelling;
 use super::{Workload, kind};
 
-/// The values that attributes have, in turn.
+/// The numbers of values per attribute, used in rotation.
 const CARDINALITIES: [u32; 5] = [2, 50, 6, 12, 200];
 
 /// A value that no event has.
 const NOWHERE: u32 = 200;
 
-/// What can be asked of the workload; the defaults are those of the paper.
+/// The parameters of the workload; the defaults are those of the paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FontouraParameters {
-    /// Decides everything that chance decides.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// The least and the most operators from the root to a conjunction, and all between alike.
+    /// The fewest and the most operators from the root to a conjunction; uniform in between.
     pub depth: (u8, u8),
     /// The probabilities of 1, 2, 3 ... children.
     pub children: Vec<f64>,
     /// The probabilities of 1, 2, 3 ... predicates in a conjunction.
     pub sizes: Vec<f64>,
-    /// How many attributes there are.
+    /// The number of attributes.
     pub attributes: u32,
     /// The exponent of the Zipf law of attributes, in expressions and in events.
     pub attribute_exponent: f64,
     /// The exponent of the Zipf law of an attribute's values, in expressions and in events.
     pub value_exponent: f64,
-    /// The pairs of an event.
+    /// The number of pairs in an event.
     pub pairs: u32,
-    /// The part of the predicates that is negated.
+    /// The fraction of predicates that are negated.
     pub negated: f64,
-    /// The part of the expressions that match no event, by which the paper's section 5.5 sets how much
-    /// matches: all conjunctions below the first child of their root ask for a value that no event has.
+    /// The fraction of expressions that match no event, which the paper varies in section 5.5. All
+    /// conjunctions below the first child of their root test for a value that no event has.
     pub unmatched: f64,
 }
 
@@ -85,7 +86,7 @@ impl Parameters for FontouraParameters {
     }
 }
 
-/// What drawing an expression needs.
+/// State while drawing an expression.
 struct Drawing {
     random: Random,
     /// The attributes of a conjunction.
@@ -118,18 +119,19 @@ impl Fontoura {
         }
     }
 
-    /// What was asked for.
+    /// The parameters of this workload.
     pub fn parameters(&self) -> &FontouraParameters {
         &self.parameters
     }
 
-    /// A value of the attribute; the most popular differs from one attribute to the next.
+    /// A random value of the attribute; the most popular value differs by attribute.
     fn value(&self, attribute: u32, random: &mut Random) -> u32 {
         let which = attribute as usize % CARDINALITIES.len();
         (self.values[which].draw(random) + attribute) % CARDINALITIES[which]
     }
 
-    /// Writes a node with so many operators on the way down to its conjunctions.
+    /// Writes a node with `depth` operators above its conjunctions. `never` makes it false for
+    /// every event.
     fn write_node(&self, depth: u8, and: bool, never: bool, drawing: &mut Drawing, text: &mut String) {
         if depth == 0 {
             return self.write_conjunction(never, drawing, text);
@@ -139,13 +141,13 @@ impl Fontoura {
                 text.push_str(if and { " and " } else { " or " });
             }
             text.push('(');
-            // One false child is enough for an `and`; an `or` needs them all.
+            // One false child makes an `and` false; an `or` needs all children to be false.
             self.write_node(depth - 1, !and, never && (!and || child == 0), drawing, text);
             text.push(')');
         }
     }
 
-    /// Writes a conjunction, which may have to be false of every event.
+    /// Writes a conjunction; with `never`, one that is false for every event.
     fn write_conjunction(&self, never: bool, drawing: &mut Drawing, text: &mut String) {
         let Drawing { random, drawn } = drawing;
         let size = self.sizes.draw(random) as usize + 1;
@@ -262,7 +264,7 @@ mod tests {
 
     #[test]
     fn trees_alternate_down_to_their_depth() {
-        // An `and` of conjunctions is a conjunction, so that odd depths are one less.
+        // An `and` of conjunctions is flattened, so odd depths lose one level.
         let statistics = |depth| Statistics::measure(&of_depth(depth), 0..1_000, 0..0).depth.1;
         assert_eq!([1, 2, 3, 4].map(statistics), [2, 4, 4, 6]);
     }

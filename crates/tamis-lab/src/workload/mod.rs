@@ -1,8 +1,9 @@
-//! Which expressions and events do the papers measure with?
+//! The papers' workloads: seeded generators of expressions and events.
 //!
-//! A workload is a small set of named parameters with the papers' defaults, and a seed. Item `number`
-//! is a function of these alone: the same bytes on every machine, in any order, on any number of
-//! workers. [`Statistics`] measures what was generated, to stand beside what was asked for.
+//! A workload is a small set of named parameters, which default to the paper's values, and a seed.
+//! These and an item's number determine the item: the same bytes on every machine, in any order, on
+//! any number of workers. [`Statistics`] measures the generated items, to compare them with the
+//! parameters.
 
 mod abe_gen;
 mod ads_like;
@@ -34,7 +35,7 @@ pub use xml::{Xml, XmlParameters, XmlStatistics};
 
 use tamis::{Expression, Limits, Missing, parse};
 
-/// The kinds of items that have random streams of their own.
+/// Kinds of items; each kind has its own random streams.
 mod kind {
     pub const EXPRESSION: u64 = 1;
     pub const EVENT: u64 = 2;
@@ -43,14 +44,14 @@ mod kind {
     pub const SET: u64 = 4;
     /// The weights of an expression.
     pub const WEIGHT: u64 = 5;
-    /// An edge of a graph, and where an event enters it.
+    /// An edge of a graph, and the node at which an event enters it.
     pub const EDGE: u64 = 6;
     pub const SOURCE: u64 = 7;
-    /// The values of an element, the wildcards of a query, its nested paths.
+    /// The values of an element, the wildcards of a query, and its nested paths.
     pub const VALUE: u64 = 8;
     pub const STEP: u64 = 9;
     pub const NESTED: u64 = 10;
-    /// A subexpression of a pool; its level is added.
+    /// A subexpression of a pool. The level is added to this number.
     pub const SUBEXPRESSION: u64 = 16;
 }
 
@@ -59,31 +60,32 @@ pub trait Workload: Send + Sync {
     /// The name by which users select it.
     fn name(&self) -> &'static str;
 
-    /// What its predicates answer on an attribute without a value.
+    /// The truth of a predicate whose attribute the event lacks.
     fn missing(&self) -> Missing;
 
-    /// The workload as conjunctions of numbers, where it is that.
+    /// The workload as conjunctions of numbers, if it is one.
     fn as_conjunctive(&self) -> Option<&Conjunctive> {
         None
     }
 
-    /// The workload as documents and queries, where it is that.
+    /// The workload as documents and queries, if it is one.
     fn as_xml(&self) -> Option<&Xml> {
         None
     }
 
-    /// The workload as a graph whose nodes ask, where it is that.
+    /// The workload as a graph, if it is one.
     fn as_graph(&self) -> Option<&Exchange> {
         None
     }
 
-    /// What the parameters ask for, under the names that [`Statistics::figures`] uses.
+    /// The figures that the parameters imply, under the names that [`Statistics::figures`] uses.
     fn requested(&self) -> Vec<Figure>;
 
     /// Appends the text of an expression.
     fn write_expression(&self, number: u64, text: &mut String);
 
-    /// Appends an event as one JSON object, or a document, and tells how many pairs or elements it has.
+    /// Appends an event as one JSON object, or an XML document. Returns its number of pairs or
+    /// elements.
     fn write_event(&self, number: u64, json: &mut String) -> usize;
 
     /// The text of an expression.
@@ -93,12 +95,12 @@ pub trait Workload: Send + Sync {
         text
     }
 
-    /// An expression.
+    /// Expression `number`, parsed.
     fn expression(&self, number: u64) -> Expression {
-        parse(&self.expression_text(number), &Limits::none()).expect("what a workload writes can be read")
+        parse(&self.expression_text(number), &Limits::none()).expect("a workload writes valid expressions")
     }
 
-    /// An event as JSON.
+    /// Event `number` as JSON.
     fn event(&self, number: u64) -> String {
         let mut json = String::new();
         self.write_event(number, &mut json);
@@ -106,10 +108,10 @@ pub trait Workload: Send + Sync {
     }
 }
 
-/// The name of the workload whose expressions are XPath and whose events are documents.
+/// The workload whose expressions are XPath and whose events are XML documents.
 pub const XML: &str = "xml";
 
-/// The names of all workloads of expressions and events in JSON.
+/// The workloads whose events are JSON.
 pub const NAMES: [&str; 9] = [
     "conjunctive",
     "dense",
@@ -122,12 +124,12 @@ pub const NAMES: [&str; 9] = [
     "sigma-like",
 ];
 
-/// The workload of that name, with its defaults for so many expressions.
+/// The workload `name` with its defaults for this number of expressions.
 pub fn by_name(name: &str, expressions: u64) -> Option<Box<dyn Workload>> {
     configure(name, expressions, &Named::new()).ok()
 }
 
-/// The workload of that name with the parameters that are given, and with its defaults for so many expressions.
+/// The workload `name` with its defaults for this number of expressions, overridden by `given`.
 pub fn configure(name: &str, expressions: u64, given: &Named) -> Result<Box<dyn Workload>, String> {
     fn with<P: Parameters, W: Workload + 'static>(
         defaults: P,
@@ -147,11 +149,11 @@ pub fn configure(name: &str, expressions: u64, given: &Named) -> Result<Box<dyn 
         "exchange" => with(ExchangeParameters::default(), given, Exchange::new),
         "sigma-like" => with(SigmaLikeParameters::sized(expressions), given, SigmaLike::new),
         XML => Ok(Box::new(Xml::new(read("parameter", XmlParameters::default(), given)?, expressions)?)),
-        _ => Err(format!("there is no workload {name:?}, but {}, {XML}", NAMES.join(", "))),
+        _ => Err(format!("unknown workload {name:?}; known: {}, {XML}", NAMES.join(", "))),
     }
 }
 
-/// The workload of that name and seed, with parameters that are given as JSON.
+/// The workload `name` with this seed and with parameters given as JSON.
 pub fn seeded(
     name: &str,
     expressions: u64,
@@ -159,14 +161,14 @@ pub fn seeded(
     parameters: &str,
 ) -> Result<Box<dyn Workload>, String> {
     let given: Named = serde_json::from_str(parameters)
-        .map_err(|error| format!("parameters are a JSON object, such as {{\"seed\": 1}}: {error}"))?;
+        .map_err(|error| format!("the parameters must be a JSON object such as {{\"seed\": 1}}: {error}"))?;
     let mut all = Named::new();
     all.insert("seed".to_owned(), seed.into());
     all.extend(given);
     configure(name, expressions, &all)
 }
 
-/// The parameters of a workload with their defaults for so many expressions.
+/// The parameters of a workload, with their defaults for this number of expressions.
 pub fn named_defaults(name: &str, expressions: u64) -> Option<Named> {
     Some(match name {
         "conjunctive" => named(&ConjunctiveParameters::default()),

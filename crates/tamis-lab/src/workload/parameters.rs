@@ -1,7 +1,7 @@
-//! How are named parameters read, and which values do they take?
+//! Reading and checking named parameters.
 //!
-//! What is given replaces the defaults one by one. A name that is not known is refused with those that are,
-//! and a value that makes no sense with those that would.
+//! Given values override the defaults one by one. Errors for unknown names list the known ones, and
+//! errors for invalid values give the valid range.
 
 use std::fmt::Display;
 
@@ -14,7 +14,7 @@ pub type Named = Map<String, Value>;
 
 /// A set of named parameters.
 pub trait Parameters: Serialize + DeserializeOwned {
-    /// Fails where a value makes no sense, and says which would.
+    /// Checks the values. The error says which values are valid.
     fn check(&self) -> Result<(), String>;
 }
 
@@ -26,7 +26,7 @@ pub fn named(parameters: &impl Serialize) -> Named {
     }
 }
 
-/// The defaults, but for what is given. `kind` says in messages what is named: a parameter or an option.
+/// The defaults, overridden by `given`. `kind` is the word for messages: "parameter" or "option".
 pub fn read<P: Parameters>(kind: &str, defaults: P, given: &Named) -> Result<P, String> {
     let mut all = named(&defaults);
     let mut parameters = defaults;
@@ -34,13 +34,13 @@ pub fn read<P: Parameters>(kind: &str, defaults: P, given: &Named) -> Result<P, 
         if !all.contains_key(name) {
             let known: Vec<&str> = all.keys().map(String::as_str).collect();
             return Err(match known[..] {
-                [] => format!("there is no {kind} {name:?}, nor any other"),
-                _ => format!("there is no {kind} {name:?}, but {}", known.join(", ")),
+                [] => format!("unknown {kind} {name:?}: there are none"),
+                _ => format!("unknown {kind} {name:?}; known: {}", known.join(", ")),
             });
         }
         let usual = all.insert(name.clone(), value.clone()).unwrap_or_default();
         parameters = serde_json::from_value(Value::Object(all.clone()))
-            .map_err(|error| format!("the {kind} {name} is like {usual}, not {value}: {error}"))?;
+            .map_err(|error| format!("the {kind} {name} must be like {usual}, not {value}: {error}"))?;
     }
     parameters.check()?;
     Ok(parameters)
@@ -51,21 +51,21 @@ pub fn within<T: PartialOrd + Display + Copy>(name: &str, value: T, low: T, high
     if value >= low && value <= high {
         return Ok(());
     }
-    Err(format!("{name} is from {low} to {high}, not {value}"))
+    Err(format!("{name} must be from {low} to {high}, not {value}"))
 }
 
-/// Fails unless a range lies within bounds and its least is not above its most.
+/// Fails unless both ends lie within the bounds and are in order.
 pub fn ordered<T: PartialOrd + Display + Copy>(
     name: &str,
     range: (T, T),
     low: T,
     high: T,
 ) -> Result<(), String> {
-    within(&format!("the least of {name}"), range.0, low, high)?;
-    within(&format!("the most of {name}"), range.1, range.0, high)
+    within(&format!("the lower end of {name}"), range.0, low, high)?;
+    within(&format!("the upper end of {name}"), range.1, range.0, high)
 }
 
-/// Fails unless numbers can be probabilities, whatever their sum.
+/// Fails unless the numbers can serve as relative probabilities; they need not add up to 1.
 pub fn probabilities(name: &str, parts: &[f64]) -> Result<(), String> {
     const MOST: usize = 1000;
     let sum: f64 = parts.iter().sum();
@@ -76,15 +76,16 @@ pub fn probabilities(name: &str, parts: &[f64]) -> Result<(), String> {
     {
         return Ok(());
     }
-    Err(format!("{name} are 1 to {MOST} numbers of at least 0, not all 0, but {parts:?}"))
+    Err(format!("{name} must be 1 to {MOST} numbers of at least 0, not all 0, but is {parts:?}"))
 }
 
-/// The exponents of Zipf laws.
+/// Fails unless the value can be the exponent of a Zipf law.
 pub fn exponent(name: &str, value: f64) -> Result<(), String> {
     within(name, value, 0.0, 20.0)
 }
 
-/// The most attributes, values, pools and the like: what is drawn from is laid out in memory.
+/// The maximum number of attributes, values, pool members and so on; tables of this size are kept
+/// in memory.
 pub const MANY: u32 = 100_000_000;
 
 #[cfg(test)]
@@ -106,11 +107,11 @@ mod tests {
     #[test]
     fn wrong_names_and_values_are_refused() {
         for (given, message) in [
-            (r#"{"month": 1}"#, "there is no parameter \"month\", but attribute_exponent, attributes"),
-            (r#"{"months": "many"}"#, "the parameter months is like 1, not \"many\""),
-            (r#"{"months": 13}"#, "months is from 1 to 12, not 13"),
-            (r#"{"predicates": [0, 0]}"#, "predicates are 1 to 1000 numbers of at least 0, not all 0"),
-            (r#"{"copied": -0.5}"#, "copied is from 0 to 1, not -0.5"),
+            (r#"{"month": 1}"#, "unknown parameter \"month\"; known: attribute_exponent, attributes"),
+            (r#"{"months": "many"}"#, "the parameter months must be like 1, not \"many\""),
+            (r#"{"months": 13}"#, "months must be from 1 to 12, not 13"),
+            (r#"{"predicates": [0, 0]}"#, "predicates must be 1 to 1000 numbers of at least 0, not all 0"),
+            (r#"{"copied": -0.5}"#, "copied must be from 0 to 1, not -0.5"),
         ] {
             let found = whang(given).unwrap_err();
             assert!(found.starts_with(message), "{found}");

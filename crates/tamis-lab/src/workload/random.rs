@@ -1,8 +1,8 @@
-//! Where does chance come from, so that it is the same on every machine and for every worker?
+//! A random generator that gives the same numbers on every machine and worker.
 //!
-//! Every item of a workload has a stream of its own, derived from the seed, the kind of item and its
-//! number. An item can so be generated alone, in any order and on any worker. The generator is
-//! SplitMix64 (Steele, Lea & Flood 2014): integer arithmetic only.
+//! Every item of a workload has its own stream, derived from the seed, the kind of item and its
+//! number, so items can be generated in any order and on any worker. The generator is SplitMix64
+//! (Steele, Lea & Flood 2014), which needs integer arithmetic only.
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub struct Random {
 
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A bijection of 64-bit numbers that leaves no visible relation between argument and result.
+/// A bijection on 64-bit numbers that scatters similar inputs (SplitMix64's mixing function).
 pub(crate) fn scramble(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -35,12 +35,12 @@ impl Random {
         scramble(self.state)
     }
 
-    /// A number below `bound`, or 0 where that is 0; each as likely as the others but for 2^-32.
+    /// A number below `bound`, or 0 if `bound` is 0. Uniform up to a bias of 2^-32.
     pub fn below(&mut self, bound: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(bound)) >> 32) as u32
     }
 
-    /// A number from `low` to `high`, both included; `low` where `high` is less.
+    /// A number from `low` to `high`, both included; `low` if `high` is smaller.
     pub fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below(high.saturating_sub(low) + 1)
     }

@@ -1,14 +1,15 @@
-//! *sigma-like*: detections over logs, of the shape that public collections of Sigma rules have.
+//! *sigma-like*: log detections with the shape of public Sigma rule collections.
 //!
-//! A rule asks for a category of events and for one or two selections, and often excludes known good events by
-//! filters. A selection asks for one to three fields; for each, one of several values must stand at the end,
-//! at the start or anywhere in the text, or all of several. Filters are such groups, negated. A few rules have
-//! keywords, which may stand anywhere in the event, `like` patterns or regular expressions. There are about ten
-//! predicates per rule, most of them substrings of a handful of fields, and few rules match an event. Case is ignored.
+//! A rule tests the category of an event and one or two selections, and often excludes known good
+//! events by filters. A selection tests one to three fields. For each field the text must end with,
+//! start with or contain one of several values, or contain all of them. Filters are negated groups
+//! of the same kind. A few rules use keywords (found anywhere in the event), `like` patterns or
+//! regular expressions. A rule has about ten predicates, most of them substrings of a handful of
+//! fields, and an event matches few rules. Case is ignored.
 //!
-//! Programs follow a Zipf law, in rules and in events. Most words that rules look for are rare: they belong to the rule,
-//! and an event has two of the words of all rules. The others are common words of events. Events also have fields that
-//! no rule asks about.
+//! Programs follow a Zipf law in rules and events. Most words in rules are rare: each belongs to
+//! one rule, and an event contains two such words. The others are common words of events. Events
+//! also have fields that no rule tests.
 
 use std::fmt::Write;
 
@@ -21,43 +22,42 @@ use super::random::Random;
 use super::statistics::Figure;
 use super::{Workload, kind};
 
-/// The numbers of the kinds of events, how likely each is, and the field besides `Image` that its rules mostly ask
-/// about.
+/// Kinds of events: number, probability, and the field that its rules test most besides `Image`.
 const KINDS: [(u32, f64, &str); 4] = [
     (1, 0.5, "CommandLine"),
     (11, 0.2, "TargetFilename"),
     (13, 0.15, "TargetObject"),
     (7, 0.15, "ImageLoaded"),
 ];
-/// Where keywords may stand.
+/// The term that keywords are tested on.
 const ANYWHERE: &str = "values()";
-/// The words of a rule's own.
+/// The number of rare words per rule.
 const OWN: u32 = 8;
 
-/// What can be asked of the workload.
+/// The parameters of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SigmaLikeParameters {
-    /// Decides everything that chance decides.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// The rules whose words events have.
+    /// The number of rules whose words occur in events.
     pub rules: u32,
-    /// How many programs there are, and the exponent of their Zipf law.
+    /// The number of programs.
     pub programs: u32,
     /// The exponent of the Zipf law of programs.
     pub program_exponent: f64,
-    /// How many common words there are.
+    /// The number of common words.
     pub words: u32,
-    /// The part of the values that are common words.
+    /// The fraction of values that are common words.
     pub common: f64,
-    /// The part of the rules that have filters.
+    /// The fraction of rules with filters.
     pub filtered: f64,
-    /// The words of a command line, and half of those of other fields.
+    /// The number of words in a command line; other fields have half as many.
     pub length: u32,
 }
 
 impl SigmaLikeParameters {
-    /// The parameters for so many rules.
+    /// The parameters for this number of rules.
     pub fn sized(rules: u64) -> SigmaLikeParameters {
         SigmaLikeParameters {
             seed: 0,
@@ -91,7 +91,7 @@ pub struct SigmaLike {
     kinds: Choice,
     programs: Choice,
     words: Choice,
-    /// How many values a group has.
+    /// The number of values in a group.
     values: Choice,
 }
 
@@ -107,12 +107,12 @@ impl SigmaLike {
         }
     }
 
-    /// What was asked for.
+    /// The parameters of this workload.
     pub fn parameters(&self) -> &SigmaLikeParameters {
         &self.parameters
     }
 
-    /// A word of letters, of a kind and number.
+    /// A pseudorandom word, determined by its kind and number.
     fn word(&self, of: u64, number: u64) -> String {
         let mut random = Random::new(self.parameters.seed, of, number);
         let length = random.between(4, 11);
@@ -127,12 +127,12 @@ impl SigmaLike {
         self.word(kind::VALUE, self.words.draw(random).into())
     }
 
-    /// A word of a rule's own.
+    /// A rare word of this rule.
     fn own_word(&self, rule: u64, number: u32) -> String {
         self.word(kind::PREDICATE, rule * u64::from(OWN) + u64::from(number))
     }
 
-    /// A word that a rule looks for.
+    /// A word for a rule to test.
     fn wanted(&self, rule: u64, random: &mut Random) -> String {
         if random.chance(self.parameters.common) {
             self.common_word(random)
@@ -141,7 +141,7 @@ impl SigmaLike {
         }
     }
 
-    /// Writes a test of one field: a group of alternatives, or of values that must all be there.
+    /// Writes a test of one field: a group of alternatives, or of values that must all occur.
     fn write_group(&self, rule: u64, field: &str, random: &mut Random, text: &mut String) {
         let count = self.values.draw(random) + 1;
         let image = field.ends_with("Image");
@@ -190,7 +190,7 @@ impl SigmaLike {
         text.push(')');
     }
 
-    /// Writes so many words, of which `rare` stands among them; some begin with a capital letter.
+    /// Writes `count` words with `rare` among them; some start with a capital letter.
     fn write_words(&self, count: u32, rare: &str, random: &mut Random, json: &mut String) {
         let place = random.below(count);
         for position in 0..count {
@@ -218,7 +218,7 @@ impl SigmaLike {
     }
 }
 
-/// Writes a word, perhaps with a capital letter.
+/// Writes a word, with a capital letter if `capital`.
 fn write_capital(word: &str, capital: bool, json: &mut String) {
     let (first, rest) = word.split_at(1);
     json.push_str(&if capital { first.to_ascii_uppercase() } else { first.to_owned() });

@@ -1,9 +1,9 @@
-//! What was generated?
+//! Statistics of generated workloads.
 //!
-//! Measured on the expressions as the engine reads them: an `and` directly below an `and` is part of
-//! it. A predicate is at level 1, and an operator one above the highest of its operands (Ji &
-//! Jacobsen 2021, section 6.2); the sharing ratio of a level is the number of its subexpressions over
-//! the number of different ones.
+//! Measured on expressions as the engine reads them: an `and` directly below an `and` is merged
+//! into it. A predicate is at level 1, and an operator one above its highest operand (Ji & Jacobsen
+//! 2021, section 6.2). The sharing ratio of a level is the number of its subexpressions divided by
+//! the number of distinct ones.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -21,31 +21,31 @@ use super::random::scramble;
 /// A named number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
-    /// What it counts.
+    /// The name.
     pub name: &'static str,
-    /// How much of it there is.
+    /// The value.
     pub value: f64,
 }
 
 impl Figure {
-    /// A named number.
+    /// A figure with this name and value.
     pub fn new(name: &'static str, value: f64) -> Figure {
         Figure { name, value }
     }
 }
 
-/// A figure that was asked for, beside the one that was measured.
+/// A requested figure next to the measured one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Beside {
-    /// What it counts.
+    /// The name.
     pub name: &'static str,
-    /// What the parameters ask for, where they do.
+    /// The value that the parameters imply, if they do.
     pub requested: Option<f64>,
-    /// What was found, where it was looked for.
+    /// The measured value, if it was measured.
     pub measured: Option<f64>,
 }
 
-/// Every figure that was measured beside the one that was asked for, and those that were only asked for.
+/// Pairs each measured figure with the requested one; figures that were only requested come last.
 pub fn beside(measured: Vec<Figure>, mut requested: Vec<Figure>) -> Vec<Beside> {
     let mut all = Vec::with_capacity(measured.len());
     for Figure { name, value } in measured {
@@ -61,44 +61,44 @@ pub fn beside(measured: Vec<Figure>, mut requested: Vec<Figure>) -> Vec<Beside> 
 /// The subexpressions of one level.
 #[derive(Debug, Clone, Default)]
 pub struct Level {
-    /// How many there are in all expressions.
+    /// The number of subexpressions of this level, in all expressions.
     pub occurrences: u64,
-    /// How many of them stand below another operator.
+    /// The number of those that are operands of another operator.
     inner: u64,
-    /// Hashes that agree for equal subexpressions, whatever the order of operands. Statistics bear
-    /// the collision of two among billions of billions.
+    /// Hashes that are equal for equal subexpressions, in any order of operands. A collision would
+    /// be harmless here.
     different: HashSet<u64, BuildHasherDefault<Folded>>,
     different_inner: HashSet<u64, BuildHasherDefault<Folded>>,
 }
 
 impl Level {
-    /// How many different ones there are.
+    /// The number of distinct subexpressions.
     pub fn distinct(&self) -> u64 {
         self.different.len() as u64
     }
 
-    /// How often one is used on average.
+    /// The average number of uses of a distinct subexpression.
     pub fn sharing(&self) -> f64 {
         self.occurrences as f64 / self.distinct().max(1) as f64
     }
 }
 
-/// Figures about a part of a workload.
+/// Statistics of some expressions and events of a workload.
 #[derive(Debug, Clone, Default)]
 pub struct Statistics {
-    /// Expressions looked at.
+    /// The number of expressions.
     pub expressions: u64,
-    /// The fewest and the most predicates of one.
+    /// The fewest and the most predicates in an expression.
     pub predicates: (u64, u64),
-    /// The least and the greatest depth of one.
+    /// The least and the greatest depth of an expression.
     pub depth: (usize, usize),
     /// From level 1, the predicates, upwards.
     pub levels: Vec<Level>,
-    /// Events looked at.
+    /// The number of events.
     pub events: u64,
-    /// Pairs in all of them.
+    /// The number of pairs in all events.
     pub pairs: u64,
-    /// Pairs of an event and an expression that it satisfies, where they were looked for.
+    /// The number of matches, if it was measured.
     pub matches: Option<u64>,
     depths: u64,
     sets: u64,
@@ -109,7 +109,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Looks at expressions and events, without matching them.
+    /// Measures expressions and events without matching them.
     pub fn measure(workload: &dyn Workload, expressions: Range<u64>, events: Range<u64>) -> Statistics {
         let mut statistics = Statistics::default();
         for number in expressions {
@@ -125,7 +125,7 @@ impl Statistics {
         statistics
     }
 
-    /// Looks at expressions that were read already, and at events.
+    /// Measures expressions that were parsed before, and events.
     pub fn observe_all(
         workload: &dyn Workload,
         expressions: &[Expression],
@@ -136,7 +136,7 @@ impl Statistics {
         statistics
     }
 
-    /// Looks at expressions and events, and matches every event with every expression.
+    /// Measures expressions and events, and matches every event with every expression.
     pub fn measure_matches(
         workload: &dyn Workload,
         expressions: Range<u64>,
@@ -148,7 +148,7 @@ impl Statistics {
         statistics
     }
 
-    /// The probability that an expression matches an event, where matches were looked for.
+    /// The probability that an event satisfies an expression, if matches were counted.
     pub fn match_probability(&self) -> Option<f64> {
         let tried = (self.expressions * self.events).max(1) as f64;
         self.matches.map(|matches| matches as f64 / tried)
@@ -181,7 +181,7 @@ impl Statistics {
     }
 
     fn observe_levels(&mut self, expression: &Expression) {
-        // Level and hash of the operands that wait for their operator.
+        // Level and hash of the operands on the stack.
         let mut open: Vec<(usize, u64)> = Vec::new();
         let root = expression.nodes().len() - 1;
         for (position, node) in expression.nodes().iter().enumerate() {
@@ -247,7 +247,7 @@ impl Statistics {
     }
 }
 
-/// The name of the one figure that takes matching.
+/// The one figure that requires matching.
 pub(crate) const MATCH_PROBABILITY: &str = "match probability";
 
 /// The names of the sharing ratios, from level 1.
@@ -272,8 +272,8 @@ impl fmt::Display for Statistics {
     }
 }
 
-/// How many expressions each event satisfies, told by the oracle. Expressions are evaluated part by
-/// part, so that memory does not grow with their number.
+/// How many expressions each event satisfies, according to the oracle. Expressions are evaluated in
+/// parts to bound the memory.
 pub fn count_matches(workload: &dyn Workload, expressions: Range<u64>, events: Range<u64>) -> Vec<u64> {
     const PART: u64 = 20_000;
     let jsons: Vec<String> = events.map(|number| workload.event(number)).collect();
@@ -288,7 +288,7 @@ pub fn count_matches(workload: &dyn Workload, expressions: Range<u64>, events: R
         for (json, count) in jsons.iter().zip(&mut counts) {
             event
                 .decode_json(json.as_bytes(), &attributes, &Limits::none())
-                .expect("what a workload writes can be read");
+                .expect("a workload writes valid expressions");
             found.clear();
             scan.matches(&event, &mut scratch, &mut found);
             *count += found.len() as u64;
@@ -298,7 +298,7 @@ pub fn count_matches(workload: &dyn Workload, expressions: Range<u64>, events: R
     counts
 }
 
-/// A quick hash that is the same everywhere.
+/// A fast hash that is the same on every machine.
 #[derive(Debug, Clone, Default)]
 struct Folded(u64);
 

@@ -1,6 +1,6 @@
-//! How are attributes and values spelled in expressions and events?
+//! The spelling of attributes and values in expressions and events.
 //!
-//! Spellings are prepared once: writing an expression is then copying bytes.
+//! Spellings are prepared once, so that writing an expression only copies bytes.
 
 /// The spellings of numbered attributes and values.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ impl Spelling {
         Spelling { values, ..Spelling::new(attributes, 0) }
     }
 
-    /// The value as it stands between quotes, or without.
+    /// The spelling of a value, without quotes.
     pub fn value(&self, value: u32) -> &str {
         &self.values[value as usize]
     }
@@ -77,7 +77,7 @@ impl Spelling {
         }
     }
 
-    /// Writes the pair `"a":"v"` of an event, with what must stand before it.
+    /// Writes the pair `"a":"v"` of an event, preceded by a comma if it is not the first.
     pub fn write_pair(&self, attribute: u32, value: u32, json: &mut String) {
         self.write_key(attribute, json);
         json.push('"');
@@ -85,7 +85,7 @@ impl Spelling {
         json.push('"');
     }
 
-    /// Writes the pair `"a":1` of an event, with what must stand before it.
+    /// Writes the pair `"a":1` of an event, preceded by a comma if it is not the first.
     pub fn write_number_pair(&self, attribute: u32, number: u32, json: &mut String) {
         self.write_key(attribute, json);
         write_number(number, json);
@@ -113,7 +113,7 @@ pub fn write_number(mut number: u32, text: &mut String) {
     text.extend(digits[first..].iter().copied().map(char::from));
 }
 
-/// Writes a number of thousandths with three digits behind the point.
+/// Writes a number of thousandths with three decimal places.
 pub fn write_thousandths(number: u32, text: &mut String) {
     write_number(number / 1000, text);
     text.push('.');

@@ -1,23 +1,24 @@
 //! *whang* and *whang-cnf*: advertisers' contracts in disjunctive and conjunctive normal form, after the
 //! data of Whang et al. 2009, section 7, and its Table 1.
 //!
-//! A *group* is a conjunction of a DNF expression or a disjunction of a CNF expression. Attributes and the
-//! sets of values that are asked of them have frequencies; a group may take a portion of the group before
-//! it. The month sets how much matches: every conjunction asks for the month of its expression, and a CNF
-//! expression has a disjunction more, of the month alone. The paper's averages tell so: 3.65 predicates per
-//! conjunction and 2.65 per disjunction.
+//! A *group* is a conjunction of a DNF expression or a disjunction of a CNF expression. Attributes,
+//! and the sets of values tested on them, are drawn by frequency; a group may copy part of the
+//! previous group. The month controls the selectivity: every conjunction tests the month of its
+//! expression, and a CNF expression has one more disjunction that tests the month alone. This
+//! follows from the paper's averages of 3.65 predicates per conjunction and 2.65 per disjunction.
 //!
-//! Where the paper is silent or does not agree with itself:
+//! Where the paper leaves something open or contradicts itself:
 //!
-//! - It names exponents 3, 2.5 and 2 for averages of 1.6, 2.3 and 3.5 groups. Those are the averages of Zipf
-//!   laws over 1 to 20 whose exponents are less by a half, and the exponent here is that of the law.
-//! - The frequencies of its contracts are private. Those here are Zipf laws, chosen so that an expression
-//!   matches with the probability of its Figures 15 to 17, 11.91 %, where all ask for one month. A CNF
-//!   expression then matches far more often than the 5.16 % of its Figure 18, since a tenth of the
-//!   predicates is negated and holds without a value; with nine months it matches as often as there. Equal
-//!   conjunctions are then about as many as its 35 MB for a million expressions imply.
-//! - The bound of a key is the inverse of its frequency in 1000 events, scaled so that a key of 100 of them
-//!   has 0.1, as in its example.
+//! - It gives exponents 3, 2.5 and 2 for averages of 1.6, 2.3 and 3.5 groups. Zipf laws over 1 to
+//!   20 have these averages at exponents smaller by 0.5. The exponent here is that of the law.
+//! - The frequencies of its contracts are private. Here they follow Zipf laws, chosen so that an
+//!   expression matches with the probability of its Figures 15 to 17, 11.91 %, if all expressions
+//!   test the same month. A CNF expression then matches far more often than the 5.16 % of its Figure
+//!   18, since a tenth of the predicates are negated and hold if the attribute is missing; with nine months it
+//!   matches that often. The number of equal conjunctions is then about what the paper's 35 MB for a
+//!   million expressions imply.
+//! - The bound of a key is the inverse of its frequency in 1000 events, scaled so that a key that
+//!   occurs in 100 of them has bound 0.1, as in the paper's example.
 
 use serde::{Deserialize, Serialize};
 use tamis::Missing;
@@ -29,16 +30,16 @@ use super::statistics::{Figure, MATCH_PROBABILITY};
 use super::text::{Spelling, write_number, write_thousandths};
 use super::{Workload, kind};
 
-/// The values that attributes have, in turn.
+/// The numbers of values per attribute, used in rotation.
 const CARDINALITIES: [u32; 6] = [6, 20, 3, 50, 12, 100];
 
-/// The most values of a set.
+/// The most values in a set.
 const LARGEST_SET: u32 = 4;
 
-/// The events whose keys are counted for the bounds of weights.
+/// The number of events in which keys are counted, for the bounds of weights.
 const COUNTED: u64 = 1000;
 
-/// Disjunctive or conjunctive.
+/// Disjunctive or conjunctive normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -48,43 +49,44 @@ pub enum Form {
     Conjunctive,
 }
 
-/// What can be asked of the workload; the defaults are those of Table 1.
+/// The parameters of the workload; the defaults are those of Table 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WhangParameters {
-    /// Decides everything that chance decides.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// Disjunctive or conjunctive.
+    /// The normal form.
     pub form: Form,
     /// The exponent of the Zipf law of the number of groups.
     pub exponent: f64,
-    /// The most groups of an expression.
+    /// The most groups in an expression.
     pub groups: u32,
-    /// The probabilities of 1, 2, 3 ... predicates in a group, the month not counted.
+    /// The probabilities of 1, 2, 3 ... predicates in a group, not counting the month.
     pub predicates: Vec<f64>,
-    /// How many attributes there are, the month included.
+    /// The number of attributes, including the month.
     pub attributes: u32,
     /// The exponent of the Zipf law of attributes in expressions.
     pub attribute_exponent: f64,
-    /// The different sets that are asked of an attribute.
+    /// The number of distinct sets per attribute.
     pub sets: u32,
     /// The exponent of the Zipf law of these sets.
     pub set_exponent: f64,
     /// The exponent of the Zipf law of values, in sets and in events.
     pub value_exponent: f64,
-    /// The part of the predicates that is negated, months apart.
+    /// The fraction of predicates that are negated, not counting months.
     pub negated: f64,
-    /// The part of the predicates that is copied from the group before, where any is.
+    /// The fraction of predicates copied from the previous group, if any are.
     pub copied: f64,
-    /// The probability that any is.
+    /// The probability that a group copies predicates.
     pub copying: f64,
-    /// The months that expressions ask for and events have, 1 to 12: fewer match more.
+    /// The number of distinct months in expressions and events, 1 to 12. With fewer months, more
+    /// expressions match.
     pub months: u32,
-    /// The pairs of an event, the month included.
+    /// The number of pairs in an event, including the month.
     pub pairs: u32,
     /// The exponent of the Zipf law of attributes in events.
     pub event_exponent: f64,
-    /// Whether the values of sets have weights.
+    /// Whether the values of sets carry weights.
     pub weighted: bool,
 }
 
@@ -118,7 +120,7 @@ impl WhangParameters {
         WhangParameters { form: Form::Conjunctive, months: 9, ..Default::default() }
     }
 
-    /// The defaults of the form, and the probability that an expression matches with them.
+    /// The defaults of the form, and the match probability they give.
     fn usual(form: Form) -> (WhangParameters, f64) {
         match form {
             Form::Disjunctive => (WhangParameters::default(), 0.1191),
@@ -132,7 +134,7 @@ impl Parameters for WhangParameters {
         exponent("exponent", self.exponent)?;
         within("groups", self.groups, 1, 10_000)?;
         probabilities("predicates", &self.predicates)?;
-        // A group's attributes differ.
+        // The attributes of a group are distinct.
         within("attributes", self.attributes, self.predicates.len() as u32 + 1, MANY)?;
         exponent("attribute_exponent", self.attribute_exponent)?;
         within("sets", self.sets, 1, MANY)?;
@@ -160,7 +162,7 @@ pub struct Whang {
     /// By cardinality.
     values: Vec<Choice>,
     spelling: Spelling,
-    /// The upper bounds of the weights of every attribute's values, and of the months, in thousandths.
+    /// Upper bounds of the weights, in thousandths: per attribute and value, and for the months.
     bounds: Vec<Vec<u32>>,
 }
 
@@ -194,7 +196,7 @@ impl Whang {
         workload
     }
 
-    /// What was asked for.
+    /// The parameters of this workload.
     pub fn parameters(&self) -> &WhangParameters {
         &self.parameters
     }
@@ -215,12 +217,12 @@ impl Whang {
         self.parameters.attributes.saturating_sub(1).max(1)
     }
 
-    /// A value of the attribute; the most popular differs from one attribute to the next.
+    /// The value with this popularity rank; the most popular value differs by attribute.
     fn value(&self, attribute: u32, rank: u32) -> u32 {
         (rank + attribute) % CARDINALITIES[attribute as usize % CARDINALITIES.len()]
     }
 
-    /// Draws the pairs of an event, the month last and counted from 0.
+    /// Draws the pairs of an event. The month comes last and is counted from 0.
     fn draw_event(&self, number: u64, mut pair: impl FnMut(u32, u32)) -> usize {
         let random = &mut Random::new(self.parameters.seed, kind::EVENT, number);
         let mut attributes = Vec::new();
@@ -234,13 +236,13 @@ impl Whang {
         attributes.len() + 1
     }
 
-    /// Replaces a group by the one that follows it.
+    /// Replaces a group by the next one of the expression.
     fn draw_group(&self, first: bool, random: &mut Random, group: &mut Vec<Drawn>) {
         let size = self.predicates.draw(random) as usize + 1;
         if first || !random.chance(self.parameters.copying) {
             group.clear();
         } else {
-            // A portion that is no whole number is rounded up as often as its fraction says.
+            // Round a fractional count up with the probability of its fraction.
             let portion = group.len() as f64 * self.parameters.copied;
             let kept = portion as usize + usize::from(random.chance(portion.fract()));
             let dropped = random.below(group.len() as u32) as usize;
@@ -284,14 +286,14 @@ impl Whang {
         }
     }
 
-    /// How many groups an expression has on average, the month's not counted.
+    /// The mean number of groups in an expression, not counting the month's.
     fn mean_groups(&self) -> f64 {
         self.groups.mean() + 1.0
     }
 }
 
-/// A weight near four fifths of its bound, both in thousandths: normal with a variance of a twentieth of the
-/// bound, the sum of twelve uniform numbers standing in for the normal law.
+/// A weight near four fifths of its bound, both in thousandths. Normally distributed with a
+/// variance of a twentieth of the bound; approximated by the sum of twelve uniform numbers.
 fn weight(bound: u32, random: &mut Random) -> u32 {
     let bound = f64::from(bound) / 1000.0;
     let sum: f64 = (0..12).map(|_| (random.bits() >> 32) as f64 / 4_294_967_296.0).sum();
@@ -307,7 +309,7 @@ impl Workload for Whang {
         }
     }
 
-    /// Weak negation, which the paper's algorithms know without more ado.
+    /// A negated predicate holds if the attribute is missing, as the paper's algorithms assume.
     fn missing(&self) -> Missing {
         Missing::False
     }

@@ -1,9 +1,9 @@
 //! Which child does an `and` wait for?
 //!
 //! The paper picks one at random (Ji & Jacobsen 2021, section 5.2.2). Here it is the child least
-//! likely to be true on the events seen so far; before any was seen, the kind of predicate and then
-//! the number of nodes that wait for the child already decide. Estimates drift: every change of the
-//! tree examines a few nodes again, and [`ATree::adapt`] examines all.
+//! likely to be true on the events seen so far. Before any events, the kind of predicate decides,
+//! then the number of nodes that already wait for the child. Estimates drift: every change of the
+//! tree re-examines a few nodes, and [`ATree::adapt`] re-examines all.
 
 use std::sync::atomic::Ordering;
 
@@ -14,23 +14,23 @@ use crate::predicates::PredicateId;
 use tamis::event::AttributeId;
 use tamis::expression::Test;
 
-/// How many nodes are examined again at every change.
+/// The number of nodes re-examined at every change.
 const EXAMINED: usize = 4;
 
-/// A child becomes the access child of an `and` that has one if it is true at most this often in
-/// comparison, so that estimates of equal size do not take turns.
+/// A child replaces the access child of an `and` only if its probability is at most this fraction
+/// of the present one, so that children with similar estimates do not alternate.
 const BETTER: f32 = 0.8;
 
 impl ATree {
-    /// Chooses the access children again, by what was seen of events; in time linear in the size of
-    /// the tree.
+    /// Chooses all access children again, by the events seen. Takes time linear in the size of the
+    /// tree.
     pub fn adapt(&mut self) {
         for id in 0..self.graph.nodes.len() {
             self.examine(id as NodeId);
         }
     }
 
-    /// Chooses again for a few nodes, others at every call.
+    /// Chooses again for a few nodes, different ones at every call.
     pub(super) fn adapt_some(&mut self) {
         for _ in 0..EXAMINED.min(self.graph.nodes.len()) {
             self.cursor = (self.cursor + 1) % self.graph.nodes.len();
@@ -51,13 +51,13 @@ impl ATree {
         self.choose_access(id);
     }
 
-    /// Whether a node is notified by its access child alone.
+    /// Whether only its access child notifies a node.
     pub(super) fn waits(&self, id: NodeId) -> bool {
         self.options.propagation_on_demand && self.graph.node(id).kind == Kind::And
     }
 
-    /// Chooses the access child of a node that has one. The second child becomes the next one likely to be false,
-    /// because it is tested next.
+    /// Chooses the access child of a node that has one. The child next most likely to be false
+    /// becomes the second, because it is tested next.
     pub(super) fn choose_access(&mut self, id: NodeId) {
         if !self.waits(id) {
             return;
@@ -74,7 +74,7 @@ impl ATree {
         }
         self.graph.pick(id, best);
         let second = (1..costs.len()).min_by(|&a, &b| {
-            // The access child changed places with the first.
+            // The access child was swapped with the first.
             let cost = |place: usize| costs[if place == best { 0 } else { place }].0;
             cost(a).total_cmp(&cost(b))
         });
@@ -84,7 +84,7 @@ impl ATree {
         self.graph.guard(id);
     }
 
-    /// How likely a node is to be true.
+    /// The probability that a node is true.
     fn likelihood(&self, id: NodeId) -> f32 {
         let node = self.graph.node(id);
         let events = self.counted();
@@ -92,8 +92,8 @@ impl ATree {
             Kind::Leaf { wake: Wake::Satisfied, predicate, .. } => {
                 self.holding[predicate as usize].estimate(events)
             }
-            // Unreported predicates are not counted: an attribute with a value makes a negated predicate true more
-            // often than not.
+            // Unreported predicates are not counted. Assume that a negated predicate is usually
+            // true if its attribute has a value.
             Kind::Leaf { wake: Wake::Value, .. } => {
                 0.9 * self.presence[node.attribute as usize].estimate(events)
             }
@@ -107,7 +107,7 @@ impl ATree {
         }
     }
 
-    /// Begins to count a new predicate, and its attribute if that is new.
+    /// Starts counting a new predicate, and its attribute if that is new.
     pub(super) fn expect_predicate(&mut self, predicate: PredicateId, attribute: AttributeId, test: &Test) {
         let events = self.counted();
         if self.presence.len() <= attribute as usize {
@@ -128,7 +128,7 @@ impl ATree {
         self.holding[predicate as usize] = Frequency::new(estimate, events);
     }
 
-    /// How often a new node may be true, as if its children were independent.
+    /// The estimated frequency of a new node, assuming independent children.
     pub(super) fn expect_operator(&self, kind: Kind, children: &[NodeId]) -> Frequency {
         let likelihoods = children.iter().map(|&child| self.likelihood(child));
         let estimate = if kind == Kind::And {

@@ -1,4 +1,4 @@
-//! How is an expression added and removed?
+//! Adding and removing expressions.
 //!
 //! Insertion (Ji & Jacobsen 2021, Alg. 4) walks the normal form from the predicates up and creates the
 //! missing nodes. Deletion (Alg. 5) decrements use counts from the root down; an unused node is
@@ -43,7 +43,7 @@ impl ATree {
         let place = node.slots.len() as u32 - 1;
         self.places.insert(slot, SlotPlace::Node(root, place));
         self.graph.list(root);
-        // Normal forms distinguish weights and nodes do not, so a node may have been built in vain.
+        // Normal forms distinguish weights but nodes do not, so some built nodes may be unused.
         built.retain(|&id| self.graph.node(id).uses == 0);
         self.release(built);
     }
@@ -72,14 +72,14 @@ impl ATree {
         true
     }
 
-    /// The leaf of a signed predicate, created if there is none.
+    /// The leaf of a signed predicate; created if it does not exist.
     fn leaf(&mut self, attribute: AttributeId, test: &Test, negated: bool) -> NodeId {
         let predicate = self.predicates.insert(attribute, test);
         if self.leaves.len() <= predicate as usize {
             self.leaves.resize(predicate as usize + 1, [None; 2]);
         }
         if let Some(leaf) = self.leaves[predicate as usize][usize::from(negated)] {
-            // The leaf counts as a use already.
+            // The leaf already counts as a use.
             self.predicates.remove(predicate);
             return leaf;
         }
@@ -106,14 +106,14 @@ impl ATree {
         leaf
     }
 
-    /// The node of an operator over nodes built before, created if there is none.
+    /// The node of an operator over nodes built before; created if it does not exist.
     fn operator(&mut self, kind: Kind, operands: &[u32], built: &[NodeId]) -> NodeId {
         let mut members = Vec::with_capacity(operands.len());
         for &operand in operands {
             let id = built[operand as usize];
             let node = self.graph.node(id);
             if node.kind == kind && !self.options.binary {
-                // An operand between them had the same node for all of its own operands.
+                // An operand of the other kind collapsed to a node of this kind, so flatten it.
                 members.extend_from_slice(&node.members);
             } else {
                 members.push(id);
@@ -134,7 +134,8 @@ impl ATree {
         chain
     }
 
-    /// The node of an operator over these members, which are distinct and ascending, created if there is none.
+    /// The node of an operator with these members, which are distinct and ascending; created if it
+    /// does not exist.
     fn node(&mut self, kind: Kind, members: Vec<NodeId>) -> NodeId {
         if let [only] = members[..] {
             return only;
@@ -168,7 +169,7 @@ impl ATree {
         id
     }
 
-    /// Removes those of the nodes that nothing uses, and what only they used.
+    /// Removes unused nodes, and the nodes that only they used.
     fn release(&mut self, mut nodes: Vec<NodeId>) {
         let mut shortened = Vec::new();
         while let Some(id) = nodes.pop() {
@@ -208,7 +209,7 @@ impl ATree {
         self.lower(shortened);
     }
 
-    /// Gives the children of a node to its parents, in place of the node.
+    /// Replaces a node by its children in all its parents.
     fn splice(&mut self, id: NodeId, shortened: &mut Vec<NodeId>) {
         let children: Vec<NodeId> = self.graph.node(id).children.iter().map(|link| link.node).collect();
         while let Some(&link) = self.graph.node(id).parents.last() {

@@ -1,32 +1,32 @@
 //! How often is something true on the events seen so far?
 //!
-//! Matches count without a lock: if two threads write a count at once, one may be lost, which does not
-//! matter for an estimate. Older events have less weight, so estimates follow a drift.
+//! Matches count without a lock. If two threads write a count at once, one may be lost, which is
+//! acceptable for an estimate. Older events weigh less, so that estimates follow a drift.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many events the estimate so far weighs as much as.
+/// The weight of the previous estimate, in events.
 const WEIGHT: f32 = 64.0;
 
-/// The number of events after which the counts become the estimate, and counting starts again.
+/// The number of events after which the counts are folded into the estimate and counting restarts.
 const WINDOW: u32 = 512;
 
 /// An estimate, and the counts since it was made.
 #[derive(Debug, Default)]
 pub(super) struct Frequency {
     estimate: f32,
-    /// The number of the event with which counting began.
+    /// The event number at which counting started.
     since: u32,
     count: AtomicU32,
 }
 
 impl Frequency {
-    /// An estimate before anything was seen.
+    /// An initial estimate.
     pub fn new(estimate: f32, events: u32) -> Frequency {
         Frequency { estimate, since: events, count: AtomicU32::new(0) }
     }
 
-    /// Counts one event on which it was true.
+    /// Counts one event for which it was true.
     pub fn count(&self) {
         let count = self.count.load(Ordering::Relaxed);
         self.count.store(count.wrapping_add(1), Ordering::Relaxed);
@@ -39,7 +39,7 @@ impl Frequency {
         (self.estimate * WEIGHT + count) / (WEIGHT + seen)
     }
 
-    /// Starts counting again if enough has been counted.
+    /// Folds the counts into the estimate once the window is full.
     pub fn fold(&mut self, events: u32) {
         if events.wrapping_sub(self.since) >= WINDOW {
             *self = Frequency::new(self.estimate(events), events);

@@ -1,8 +1,8 @@
 //! Which nodes are there, and how are they connected?
 //!
-//! Nodes are numbered. An edge is stored at both of its ends, each with the position of the other,
-//! so an edge is added, removed or reordered in constant time however many parents a node has.
-//! The parents to notify when a node is true (its *triggers*) come first in its list: all of them
+//! Nodes are numbered. An edge is stored at both ends, each with the position of the other, so
+//! adding, removing or reordering an edge takes constant time, however many parents a node has. The
+//! parents to notify when a node is true (its *triggers*) come first in its list: all parents
 //! except `and`s that wait for another child (Ji & Jacobsen 2021, section 5.2.2).
 
 use super::frequency::Frequency;
@@ -13,13 +13,13 @@ use tamis::matcher::Slot;
 /// The number of a node.
 pub(super) type NodeId = u32;
 
-/// No place in a list.
+/// A missing position.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// The meaning of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// Nothing: its number is free.
+    /// Unused: the number is free.
     Free,
     /// A signed predicate.
     Leaf {
@@ -36,10 +36,10 @@ pub(super) enum Kind {
 pub(super) enum Wake {
     /// The predicate index reports it.
     Satisfied,
-    /// The attribute has a value, and the predicate turns out not to hold: a negated predicate.
+    /// Its attribute has a value, and the predicate does not hold: a negated predicate.
     Value,
-    /// It may be true without the attribute: `is null`, `missing`, and with weak negation every
-    /// negated predicate.
+    /// It may be true without the attribute: `is null`, `missing`, and negated predicates if a
+    /// missing attribute counts as false.
     Absence,
 }
 
@@ -47,10 +47,10 @@ pub(super) enum Wake {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link {
     pub node: NodeId,
-    /// The place of the edge among the parent's children.
+    /// The position of the edge among the parent's children.
     pub place: u32,
-    /// A predicate without which the parent cannot be true, so that most parents notified in vain need not be
-    /// examined; [`NOWHERE`] if there is none. Kept for the access child of an `and`.
+    /// A predicate that the parent needs to be true, tested first to avoid examining most parents
+    /// in vain; [`NOWHERE`] if there is none. Maintained for the access child of an `and`.
     pub guard: PredicateId,
 }
 
@@ -58,52 +58,53 @@ pub(super) struct Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Child {
     pub node: NodeId,
-    /// The place of the edge among the child's parents.
+    /// The position of the edge among the child's parents.
     pub place: u32,
     pub ask: Ask,
 }
 
-/// How the truth of a child is learned without examining the child.
+/// How to get the truth of a child without reading its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ask {
-    /// An operator has its truth noted when it is visited.
+    /// The truth of an operator is recorded when it is visited.
     Operator,
-    /// A predicate is true where it holds.
+    /// A predicate is true if it holds.
     Holds(PredicateId),
-    /// A leaf that nothing reports.
+    /// A leaf that is not reported; evaluate it.
     Lazy,
 }
 
-/// A predicate or a part of an expression. What a match reads comes first, in one cache line.
+/// A predicate or subexpression. The fields that a match reads come first, in one cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct ATreeNode {
     pub kind: Kind,
-    /// 1 for a leaf, one more than the highest child for the others.
+    /// 1 for a leaf, otherwise one more than the highest child.
     pub level: u32,
-    /// How many of `parents`, from the first, are notified when this node is true.
+    /// The number of `parents`, from the first on, to notify when this node is true.
     pub triggers: u32,
     pub parents: Vec<Link>,
-    /// What the node is evaluated from. With propagation on demand, the first child of an `and` is its access child.
+    /// The nodes it is evaluated from. With propagation on demand, the first child of an `and` is
+    /// its access child.
     pub children: Vec<Child>,
-    /// The expressions that are this node.
+    /// The expressions that this node represents.
     pub slots: Vec<Slot>,
-    /// The meaning of the node, whatever it is evaluated from: its operands, ascending, none with the same operator.
-    /// Together with the operator this is the identity of the node.
+    /// The operands, ascending, none with the same operator; they may differ from `children`.
+    /// Together with the operator they are the identity of the node.
     pub members: Box<[NodeId]>,
-    /// How often the node is used for what it is: by expressions, and as a member of other nodes.
+    /// How many expressions and members of other nodes refer to it.
     pub uses: u32,
     /// For a leaf: its attribute.
     pub attribute: AttributeId,
-    /// One bit for each member, by its number, which distinguishes most sets at once.
+    /// One bit per member, by its number, which tells most sets apart quickly.
     pub signature: u64,
-    /// The member at which the node is looked for as a subset, and its place there.
+    /// The member under which the node is registered for subset searches, and its position there.
     pub anchor: (NodeId, u32),
-    /// The nodes, with their signatures, that are looked for here.
+    /// The nodes registered here for subset searches, with their signatures.
     pub anchored: Vec<(u64, NodeId)>,
-    /// For a leaf: its place among those that its wake concerns.
+    /// For a leaf: its position in the list for its `Wake`.
     pub listed: u32,
-    /// How often the node is true, unless it is a leaf.
+    /// How often the node is true; not used for leaves.
     pub frequency: Frequency,
 }
 
@@ -127,7 +128,7 @@ impl ATreeNode {
         }
     }
 
-    /// How parents learn the node's truth.
+    /// How parents get the node's truth.
     pub fn ask(&self) -> Ask {
         match self.kind {
             Kind::Leaf { wake: Wake::Satisfied, predicate, .. } => Ask::Holds(predicate),
@@ -142,7 +143,7 @@ impl ATreeNode {
     }
 }
 
-/// One bit for each node.
+/// One bit per node.
 pub(super) fn signature(nodes: &[NodeId]) -> u64 {
     // Multiplication spreads neighbouring numbers over the top six bits.
     nodes.iter().fold(0, |bits, node| bits | 1 << (node.wrapping_mul(0x9E37_79B9) >> 26))
@@ -153,12 +154,12 @@ pub(super) fn signature(nodes: &[NodeId]) -> u64 {
 pub(super) struct Graph {
     pub nodes: Vec<ATreeNode>,
     pub free: Vec<NodeId>,
-    /// By predicate, as bits: whether anything must be notified of its leaf. Most true predicates are not access
-    /// children, and their leaves need not be examined.
+    /// By predicate, as bits: whether its leaf must notify anything. Most true predicates are not
+    /// access children, and their leaves need not be examined.
     pub awaited: Vec<u64>,
     /// By attribute: the leaves to examine when it has a value.
     pub by_value: Vec<Vec<NodeId>>,
-    /// By attribute: all leaves, where what is false travels too.
+    /// By attribute: all leaves, for matches that also propagate `false`.
     pub by_attribute: Vec<Vec<NodeId>>,
     /// The leaves to examine on every event.
     pub by_absence: Vec<NodeId>,
@@ -188,18 +189,18 @@ impl Graph {
         &mut self.nodes[id as usize]
     }
 
-    /// The number of a node's children.
+    /// A child of a node.
     pub fn child(&self, parent: NodeId, place: usize) -> NodeId {
         self.node(parent).children[place].node
     }
 
-    /// Whether the child at a place notifies its parent.
+    /// Whether the child at a position notifies its parent.
     pub fn tells(&self, parent: NodeId, place: usize) -> bool {
         let child = self.node(parent).children[place];
         child.place < self.node(child.node).triggers
     }
 
-    /// Adds a child after the others.
+    /// Appends a child.
     pub fn link(&mut self, parent: NodeId, child: NodeId, tells: bool) {
         let place = self.node(parent).children.len() as u32;
         let back = self.node(child).parents.len() as u32;
@@ -211,7 +212,7 @@ impl Graph {
         }
     }
 
-    /// Removes the child at a place; the last child takes the place.
+    /// Removes the child at a position. The last child takes its position.
     pub fn unlink(&mut self, parent: NodeId, place: usize) {
         self.set_tells(parent, place, false);
         let Child { node: child, place: back, .. } = self.node(parent).children[place];
@@ -224,7 +225,7 @@ impl Graph {
         }
     }
 
-    /// Sets whether the child at a place notifies its parent.
+    /// Sets whether the child at a position notifies its parent.
     pub fn set_tells(&mut self, parent: NodeId, place: usize, tells: bool) {
         let Child { node: child, place: back, .. } = self.node(parent).children[place];
         let triggers = self.node(child).triggers;
@@ -257,7 +258,7 @@ impl Graph {
         }
     }
 
-    /// Makes the child at a place the access child: the first, and the only one that notifies.
+    /// Makes the child at a position the access child: the first, and the only one that notifies.
     pub fn pick(&mut self, parent: NodeId, place: usize) {
         if place > 0 {
             self.set_tells(parent, 0, false);
@@ -266,7 +267,7 @@ impl Graph {
         self.set_tells(parent, 0, true);
     }
 
-    /// Notes at the access child what else its parent needs first.
+    /// Stores at the access child another predicate that its parent needs.
     pub fn guard(&mut self, parent: NodeId) {
         let [access, others @ ..] = &self.node(parent).children[..] else { return };
         let guard = others.iter().find_map(|child| match child.ask {
@@ -277,7 +278,7 @@ impl Graph {
         self.node_mut(child).parents[place as usize].guard = guard.unwrap_or(NOWHERE);
     }
 
-    /// Lets a match examine a leaf only if something must be notified of it.
+    /// Lists a leaf for matches only if it must notify something.
     pub fn list(&mut self, id: NodeId) {
         let node = &self.nodes[id as usize];
         let Kind::Leaf { wake, predicate, .. } = node.kind else { return };
@@ -314,12 +315,12 @@ impl Graph {
         }
     }
 
-    /// Whether something awaits the leaf of a predicate.
+    /// Whether the leaf of a predicate must notify something.
     pub fn is_awaited(&self, predicate: PredicateId) -> bool {
         self.awaited.get(predicate as usize / 64).is_some_and(|word| word & 1 << (predicate % 64) != 0)
     }
 
-    /// Makes a node findable as a subset, at the member with the fewest such nodes.
+    /// Registers a node for subset searches, at the member with the fewest such nodes.
     pub fn anchor(&mut self, id: NodeId) {
         let node = self.node(id);
         let signature = node.signature;

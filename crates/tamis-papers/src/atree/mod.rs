@@ -1,8 +1,8 @@
-//! A graph in which expressions share subexpressions, and which can change at any time.
+//! The A-Tree: a graph of shared subexpressions that can change at any time.
 //!
-//! The A-Tree of Ji & Jacobsen (SIGMOD 2021) over normal forms, that is with the zero suppression
-//! filter of section 5.2.1 applied: every distinct predicate and every distinct subexpression of all
-//! expressions is one node, and only `true` travels, from the predicates that hold upwards.
+//! The A-Tree of Ji & Jacobsen (SIGMOD 2021) over normal forms, that is, with the zero suppression
+//! filter of section 5.2.1 applied: every distinct predicate and subexpression is one node, and
+//! only `true` is propagated upwards from the predicates that hold.
 //!
 //! | file | the question it answers |
 //! |---|---|
@@ -12,17 +12,18 @@
 //! | `access` | which child does an `and` wait for? (5.2.2) |
 //! | `frequency` | how often is a node true? |
 //! | `matching` | which expressions does an event satisfy? (Alg. 6) |
-//! | `unfiltered` | what does the zero suppression filter spare a match? (5.2.1) |
+//! | `unfiltered` | how much work does the zero suppression filter save? (5.2.1) |
 //! | `validate` | is the tree consistent? |
 //!
 //! Departures from the paper, besides those noted at the algorithms:
 //! - Identity is the operator and the set of operands, compared in full; the paper's arithmetic
-//!   numbers collide.
-//! - A node has *members*, what it means, and *children*, what it is evaluated from. Use counts follow
-//!   members alone, so that a node kept only as a convenient child goes with its last user.
+//!   numbers can collide.
+//! - A node has *members*, which define it, and *children*, from which it is evaluated. Use counts
+//!   follow members only, so a node that is kept only as a convenient child is removed with its
+//!   last user.
 //! - Queues are kept for the levels that an event reaches, not for all levels.
-//! - A negated predicate is not reported but asked about when an `and` wants to know; it is
-//!   looked at by itself only where something waits for it.
+//! - A negated predicate is not reported, but evaluated when an `and` needs it. It is examined
+//!   separately only if something waits for it.
 
 mod access;
 mod change;
@@ -56,17 +57,17 @@ use tamis::matcher::{Matcher, Scratch, Slot};
 /// Which optimisations are used; all of them by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ATreeOptions {
-    /// Equal subexpressions of several expressions are one node (4.2.1). Without, expressions have only
-    /// their predicates in common, and nodes are not evaluated from those of others either.
+    /// Whether equal subexpressions of several expressions are one node (4.2.1). Otherwise
+    /// expressions share only predicates, and are not evaluated from each other's nodes.
     pub share: bool,
     /// Whether operators with more than two operands become chains of binary ones, for comparison; false by default.
     pub binary: bool,
-    /// Whether only `true` is propagated (5.2.1). Otherwise everything that can be decided is, and nothing is on
-    /// demand.
+    /// Whether only `true` is propagated (5.2.1). Otherwise every decided truth is propagated, and
+    /// nothing is on demand.
     pub zero_suppression: bool,
-    /// New nodes are evaluated from existing ones where these cover their operands (Alg. 2).
+    /// Whether new nodes are evaluated from existing ones that cover their operands (Alg. 2).
     pub reorganise: bool,
-    /// Existing nodes are evaluated from new ones where these cover their children (Alg. 3).
+    /// Whether existing nodes are evaluated from new ones that cover their children (Alg. 3).
     pub self_adjust: bool,
     /// Whether an `and` is examined only when its least likely child is true (5.2.2).
     pub propagation_on_demand: bool,
@@ -85,24 +86,24 @@ impl Default for ATreeOptions {
     }
 }
 
-/// Figures about an [`ATree`].
+/// Statistics of an [`ATree`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ATreeStats {
-    /// Expressions, counting equal ones.
+    /// Expressions, including duplicates.
     pub expressions: usize,
-    /// Nodes, leaves included.
+    /// Nodes, including leaves.
     pub nodes: usize,
     /// Edges between them.
     pub edges: usize,
-    /// Distinct predicates; one that is used in both signs has two leaves.
+    /// Distinct predicates. One that occurs with both signs has two leaves.
     pub predicates: usize,
     /// The highest level of a node; a leaf is at level 1.
     pub levels: u32,
-    /// How often a node is used on average, by expressions and as an operand of others.
+    /// How often a node is used on average, by expressions and as an operand of other nodes.
     pub sharing: f64,
 }
 
-/// Expressions that share their parts.
+/// Expressions that share subexpressions.
 #[derive(Debug)]
 pub struct ATree {
     missing: Missing,
@@ -118,7 +119,7 @@ pub struct ATree {
     /// Expressions that are always true.
     always: Vec<Slot>,
     marks: Stamped,
-    /// How many events were counted.
+    /// The number of events counted.
     events: AtomicU32,
     /// By predicate: how often it holds.
     holding: Vec<Frequency>,
@@ -128,12 +129,12 @@ pub struct ATree {
     cursor: usize,
 }
 
-/// Where the expression of a slot is.
+/// The position of a slot's expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SlotPlace {
     /// Among the slots of a node.
     Node(NodeId, u32),
-    /// Among those that are always true.
+    /// Among the expressions that are always true.
     Always(u32),
     Never,
 }
@@ -176,14 +177,14 @@ impl ATree {
         atree
     }
 
-    /// Adds an expression under a slot, in place of the one that the slot had.
+    /// Adds an expression under a slot, replacing the previous one.
     pub fn insert(&mut self, slot: Slot, form: &NormalForm, attributes: &Attributes) {
         self.remove(slot);
         self.insert_new(slot, form, attributes);
         self.adapt_some();
     }
 
-    /// Removes the expression of a slot; returns whether there was one.
+    /// Removes the expression of a slot. Returns whether there was one.
     pub fn remove(&mut self, slot: Slot) -> bool {
         let removed = self.remove_place(slot);
         if removed {
@@ -192,7 +193,7 @@ impl ATree {
         removed
     }
 
-    /// How many expressions there are.
+    /// The number of expressions.
     pub fn len(&self) -> usize {
         self.places.len()
     }
@@ -202,7 +203,7 @@ impl ATree {
         self.places.is_empty()
     }
 
-    /// Figures about the tree, in time linear in its size.
+    /// Statistics of the tree. Takes time linear in its size.
     pub fn stats(&self) -> ATreeStats {
         let live = || self.graph.nodes.iter().filter(|node| node.kind != Kind::Free);
         let nodes = live().count();
@@ -231,8 +232,8 @@ impl Matcher for ATree {
     }
 
     fn bytes(&self) -> usize {
-        // Counted by hand from the sizes of nodes, edges and predicates with their tables; operands
-        // of predicates come on top.
+        // An estimate from the sizes of nodes, edges and predicates with their tables; operands of
+        // predicates are not included.
         let stats = self.stats();
         160 * stats.nodes + 12 * stats.edges + 120 * stats.predicates
     }

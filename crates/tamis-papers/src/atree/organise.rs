@@ -4,11 +4,11 @@
 //! existing nodes whose members are among them. Self-adjustment (Alg. 3) goes the other way: a new
 //! node whose children are among those of an existing node takes their place there.
 //!
-//! Departures: a cover of an `or` that adds one member is not used, since it saves no edge and raises the
-//! level (for an `and` it is, because it is true less often than the member alone). Self-adjustment
-//! compares children, not members, so that removing the node later gives back what it took. And the
-//! effort is bounded by [`EFFORT`]: where more nodes share a predicate than can be compared, some
-//! sharing is missed, and nothing else.
+//! Departures: an `or` is not covered by a node that adds only one member, since that saves no edge
+//! and raises the level. For an `and` it is, because the cover is true less often than the member
+//! alone. Self-adjustment compares children, not members, so that removing the node later restores
+//! them. The effort is bounded by [`EFFORT`]: if too many nodes share a predicate, some sharing is
+//! missed, but results stay correct.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,16 +16,16 @@ use std::collections::BinaryHeap;
 use super::ATree;
 use super::graph::{Kind, NodeId, signature};
 
-/// How many comparisons of nodes with nodes one new node may cost, beside a few for each member.
+/// The maximum number of node comparisons per new node, plus a few per member.
 const EFFORT: usize = 4096;
 
 impl ATree {
-    /// The children from which a new node with these members is best evaluated.
+    /// The best children from which to evaluate a new node with these members.
     pub(super) fn reorganise(&mut self, kind: Kind, members: &[NodeId]) -> Vec<NodeId> {
         let mut effort = EFFORT + 8 * members.len();
         let mut candidates = self.subsets(kind, members, &mut effort);
         let least = if kind == Kind::And { 1 } else { 2 };
-        // From here on a mark means that a member is covered.
+        // From here on, a mark means that a member is covered.
         self.marks.begin(self.graph.nodes.len());
         let (mut chosen, mut uncovered) = (Vec::new(), members.len());
         while let Some((promised, size, Reverse(candidate))) = candidates.pop() {
@@ -52,7 +52,7 @@ impl ATree {
         chosen
     }
 
-    /// The nodes whose members are some but not all of `members`, largest first.
+    /// The nodes whose members are a proper subset of `members`, largest first.
     fn subsets(
         &mut self,
         kind: Kind,
@@ -86,7 +86,7 @@ impl ATree {
         found
     }
 
-    /// Puts a new node under the nodes that have all of its children, in place of them.
+    /// Inserts a new node below the nodes that have all of its children, in place of those.
     pub(super) fn self_adjust(&mut self, new: NodeId) {
         for parent in self.supersets(new) {
             self.marks.begin(self.graph.nodes.len());
@@ -103,7 +103,7 @@ impl ATree {
         }
     }
 
-    /// The nodes with the same operator that have all the children of `new` and others.
+    /// The nodes with the same operator whose children are a proper superset of those of `new`.
     fn supersets(&mut self, new: NodeId) -> Vec<NodeId> {
         let node = self.graph.node(new);
         let wanted = node.children.len();
@@ -135,7 +135,7 @@ impl ATree {
         found
     }
 
-    /// Gives a node more children and chooses its access child again.
+    /// Adds children to a node, and chooses its access child again.
     pub(super) fn connect(&mut self, parent: NodeId, children: impl IntoIterator<Item = NodeId>) {
         let tells = !self.waits(parent);
         for child in children {
@@ -144,12 +144,12 @@ impl ATree {
         self.choose_access(parent);
     }
 
-    /// Raises the level of a node above its children, and those of the nodes above it.
+    /// Raises the level of a node above its children, and the levels of the nodes above it.
     pub(super) fn raise(&mut self, id: NodeId) {
         let highest = self.graph.node(id).children.iter().map(|link| self.graph.node(link.node).level).max();
         let level = highest.unwrap_or(0) + 1;
         let mut raised = BinaryHeap::from([(Reverse(self.graph.node(id).level), id, level)]);
-        // Lower nodes first, by their levels before, so that few are raised twice.
+        // Lower nodes first, by their previous levels, so that few are raised twice.
         while let Some((_, id, level)) = raised.pop() {
             if self.graph.node(id).level < level {
                 self.graph.node_mut(id).level = level;
@@ -163,7 +163,7 @@ impl ATree {
         }
     }
 
-    /// Sets the levels of nodes that lost children, and of the nodes above them.
+    /// Recomputes the levels of nodes that lost children, and of the nodes above them.
     pub(super) fn lower(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
         let entry = |atree: &ATree, id: NodeId| (Reverse(atree.graph.node(id).level), id);
         let mut lowered: BinaryHeap<_> = nodes.into_iter().map(|id| entry(self, id)).collect();
@@ -177,7 +177,7 @@ impl ATree {
             if level != before {
                 self.graph.node_mut(id).level = level;
                 for link in &self.graph.node(id).parents {
-                    // Only a parent that stood on this node can sink with it.
+                    // Only a parent directly above this node can be lowered with it.
                     if self.graph.node(link.node).level == before + 1 {
                         lowered.push(entry(self, link.node));
                     }

@@ -1,4 +1,4 @@
-//! The worked examples of Ji & Jacobsen 2021, and what they do not show.
+//! The worked examples of Ji & Jacobsen 2021, and cases they do not cover.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ impl Fixture {
         found
     }
 
-    /// A node as it is evaluated, its children in the order of their names.
+    /// A node as it is evaluated, with its children sorted by name.
     fn print(&self, id: NodeId) -> String {
         let node = self.atree.graph.node(id);
         let mut children: Vec<_> = node.children.iter().map(|link| self.print(link.node)).collect();
@@ -162,7 +162,7 @@ fn section_4_2_3_a_new_node_is_put_under_an_old_one_and_4_2_4_taken_out() {
     fixture.remove(2);
     assert_eq!(fixture.operators(), operators);
     assert_eq!(fixture.atree.stats(), before);
-    // The node stays because it is needed: as the root of one expression, and below the other.
+    // The node stays because it is still used: as the root of one expression, and below the other.
     fixture.insert(2, "(p1 or p2 or p3) and p4");
     fixture.remove(0);
     fixture.assert_operators(&[
@@ -198,8 +198,8 @@ fn section_5_2_1_negation_stands_at_the_predicates() {
     assert_eq!(fixture.matches(r#"{"age": 60}"#), [] as [Slot; 0]);
 }
 
-/// The steps of section 5.3: an `or` over an `or` and a negated `or`, of which an event with P1 alone
-/// makes only those two true.
+/// The steps of section 5.3: an event with P1 alone makes only an `or` over an `or`, and a negated
+/// `or`, true.
 #[test]
 fn section_5_3_matching_goes_level_by_level() {
     let expressions = [FIGURE_4[0], FIGURE_4[1], "p1 or p2 or p3 or p4", "not (p7 or p8)"];
@@ -210,7 +210,7 @@ fn section_5_3_matching_goes_level_by_level() {
     }
 }
 
-/// On demand, an `and` has its access child as its only trigger; that child follows what is seen.
+/// On demand, the access child is the only trigger of an `and`, and it follows the statistics.
 #[test]
 fn section_5_2_2_the_access_child_follows_the_statistics() {
     let mut fixture = Fixture::new(ATreeOptions::default(), &["common = 1 and rare = 1"]);
@@ -226,7 +226,7 @@ fn section_5_2_2_the_access_child_follows_the_statistics() {
     fixture.atree.adapt();
     fixture.atree.validate().unwrap();
     assert_eq!(access(&fixture), "rare");
-    // Rarely counted once much was seen, and still: the other becomes common.
+    // Counting is sparse after many events, but a common predicate is still noticed.
     let mut scratch = Scratch::default();
     let mut event = Event::default();
     event.decode_json(br#"{"rare": 1}"#, &fixture.attributes, &Limits::none()).unwrap();
@@ -253,7 +253,7 @@ fn constants_and_replacement() {
     assert_eq!(fixture.atree.len(), 2);
 }
 
-/// Weights make literals differ that are one predicate.
+/// Literals that differ only in weight are one predicate.
 #[test]
 fn weights_do_not_make_nodes() {
     let mut fixture = Fixture::new(
@@ -266,7 +266,7 @@ fn weights_do_not_make_nodes() {
     assert_eq!(fixture.atree.stats().nodes, 0);
 }
 
-/// Depth far beyond the default limits; and a match that reaches low levels only visits those.
+/// A depth far beyond the default limits. A match that reaches only low levels visits only those.
 #[test]
 fn depth_is_bounded_by_memory_alone() {
     let deep = 50_000;

@@ -1,8 +1,9 @@
 //! How much work does the zero suppression filter save?
 //!
-//! For comparison (Ji & Jacobsen 2021, 5.2.1 and Figure 10), a match that propagates `false` too: every leaf whose
-//! attribute the event has, and every leaf that can be true without it, notifies all of its parents; a node that is
-//! notified is evaluated from all of its children and notifies its own parents, whatever its truth.
+//! For comparison (Ji & Jacobsen 2021, 5.2.1 and Figure 10), a match that propagates `false` too.
+//! Every leaf whose attribute the event has, and every leaf that can be true without it, notifies
+//! all its parents. A notified node is evaluated from all its children and notifies its own
+//! parents, whether true or false.
 
 use std::cmp::Reverse;
 
@@ -25,7 +26,7 @@ impl ATree {
         }
         self.graph.by_absence.iter().for_each(|&leaf| self.send(leaf, scratch, found));
         while let Some(Reverse(level)) = scratch.levels.pop() {
-            // A node enqueues nodes of higher levels only, so that this queue does not grow.
+            // A node only enqueues nodes of higher levels, so this queue does not grow.
             let mut queue = std::mem::take(&mut scratch.queues[level as usize]);
             queue.iter().for_each(|&id| self.send(id, scratch, found));
             queue.clear();

@@ -12,8 +12,8 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Checked {
 }
 
 impl ATree {
-    /// Checks every invariant of the tree; returns which one is broken. Takes time linear in the size of the tree,
-    /// for tests.
+    /// Checks every invariant of the tree, for tests. The error names the broken one. Takes time
+    /// linear in the size of the tree.
     pub fn validate(&self) -> Result<(), String> {
         let mut uses = vec![0u32; self.graph.nodes.len()];
         let mut identities = HashSet::new();
@@ -39,7 +39,7 @@ impl ATree {
             ensure(node.uses == counted, || format!("node {id} has {counted} uses, not {}", node.uses))?;
             ensure(counted > 0, || format!("node {id} is used by nothing"))?;
         }
-        ensure(self.ids.len() == operators, || "the table of nodes has others".into())?;
+        ensure(self.ids.len() == operators, || "the table of nodes has extra entries".into())?;
         self.check_lists()?;
         self.check_slots()
     }
@@ -52,10 +52,10 @@ impl ATree {
         for (place, link) in node.children.iter().enumerate() {
             let there = self.graph.node(link.node).parents.get(link.place as usize);
             ensure(there.is_some_and(|there| (there.node, there.place) == (id, place as u32)), || {
-                format!("child {place} of node {id} knows nothing of it")
+                format!("child {place} of node {id} has no edge back")
             })?;
             let ask = self.graph.node(link.node).ask();
-            ensure(link.ask == ask, || format!("node {id} asks child {place} in a wrong way"))?;
+            ensure(link.ask == ask, || format!("node {id} has the wrong `ask` for child {place}"))?;
             let guard = self.graph.node(link.node).parents[link.place as usize].guard;
             let needed = || node.children[1..].iter().any(|child| child.ask == Ask::Holds(guard));
             ensure(guard == NOWHERE || !self.graph.tells(id, place) || (self.waits(id) && needed()), || {
@@ -69,7 +69,7 @@ impl ATree {
         for (place, link) in node.parents.iter().enumerate() {
             let there = self.graph.node(link.node).children.get(link.place as usize);
             ensure(there.is_some_and(|there| (there.node, there.place) == (id, place as u32)), || {
-                format!("parent {place} of node {id} knows nothing of it")
+                format!("parent {place} of node {id} has no edge back")
             })?;
         }
         let highest = node.children.iter().map(|link| self.graph.node(link.node).level).max();
@@ -90,10 +90,10 @@ impl ATree {
             Wake::Value => self.graph.by_value.get(node.attribute as usize),
         };
         ensure(wake != Wake::Satisfied || self.graph.is_awaited(predicate) == node.is_awaited(), || {
-            format!("leaf {id} is awaited in vain, or is not")
+            format!("leaf {id} has a wrong `awaited` bit")
         })?;
         let wanted = wake != Wake::Satisfied && node.is_awaited();
-        ensure(wanted == (node.listed != NOWHERE), || format!("leaf {id} is listed in vain, or is not"))?;
+        ensure(wanted == (node.listed != NOWHERE), || format!("leaf {id} is wrongly listed or not listed"))?;
         ensure(!wanted || list.and_then(|list| list.get(node.listed as usize)) == Some(&id), || {
             format!("leaf {id} is listed elsewhere")
         })

@@ -1,12 +1,15 @@
-//! Whang et al. 2009, section 4: expressions by the clauses of their conjunctive form.
+//! The CNF algorithm of Whang et al. 2009, section 4: expressions by the clauses of their
+//! conjunctive form.
 //!
-//! Expressions are not split: an id is a slot, and its size is the number of clauses that need a key of the event. A
-//! clause with a negated predicate that holds if its attribute is missing needs none. The entries of a candidate say
-//! which clauses are satisfied, and which negated predicates are not (Alg. 2).
+//! Expressions are not split: an id is a slot, and its size is the number of clauses that need a
+//! key of the event. A clause needs none if it has a negated predicate that holds when its
+//! attribute is missing. The entries of a candidate show which clauses are satisfied and which
+//! negated predicates are violated (Alg. 2).
 //!
-//! Departures from the paper: instead of counting up from the number of negated predicates, which counts a predicate
-//! twice if two values of a list violate it, the violated predicates are recorded. If a negated predicate needs its
-//! attribute to have a value, having one is an entry too, so its clause needs a key after all.
+//! Departures from the paper: violated predicates are recorded instead of counting up from the
+//! number of negated predicates, which would count a predicate twice if two values of a list
+//! violate it. If a negated predicate requires its attribute to have a value, that is an entry too,
+//! so its clause needs a key after all.
 
 #[cfg(test)]
 mod tests;
@@ -35,28 +38,28 @@ struct Negation {
 #[derive(Debug)]
 pub struct Cnf {
     postings: Postings,
-    /// By slot: what its score is multiplied by.
+    /// By slot: the factor of its score.
     boosts: Vec<f64>,
     /// Whether sums of weights are exact in any order.
     coarse: bool,
-    /// Whether every expression was in conjunctive form: what its entries are worth is then summed as its
-    /// score is, and not lower.
+    /// Whether every expression was already in conjunctive form. Then the bound of a candidate is
+    /// summed in the same order as its score and is never lower.
     native: bool,
-    /// By slot: how many clauses it has.
+    /// By slot: its number of clauses.
     clauses: Vec<u32>,
-    /// Where the negated predicates of each slot begin.
+    /// The start of each slot's negated predicates.
     starts: Vec<u32>,
     negations: Vec<Negation>,
-    /// The expressions that are evaluated.
+    /// Expressions that are evaluated on every event.
     fallback: Fallback,
 }
 
-/// Working memory of a match, begun for every candidate.
+/// Scratch memory of a match, reset for every candidate.
 #[derive(Debug, Default)]
 pub(crate) struct CnfScratch {
     /// The clauses that are satisfied.
     satisfied: Stamped,
-    /// The negated predicates that are violated, and those that have a value.
+    /// The negated predicates that are violated, and those whose attribute has a value.
     violated: Stamped,
     valued: Stamped,
     /// By clause: its best entry.
@@ -75,7 +78,7 @@ impl Cnf {
         Cnf::with_boosts(expressions, |_| 1.0, attributes, missing, normal_form)
     }
 
-    /// The same, for expressions whose scores are multiplied.
+    /// The same, with a boost per expression.
     pub(crate) fn with_boosts<'a>(
         expressions: impl IntoIterator<Item = &'a Expression>,
         boost: impl Fn(Slot) -> f64,
@@ -111,7 +114,7 @@ impl Cnf {
         let postings = builder.finish(&boost);
         Cnf {
             native,
-            // Clauses that need no key may score as well as those that do.
+            // Clauses that need no key may also score.
             coarse: postings.is_coarse()
                 && boosts.iter().copied().all(is_coarse)
                 && clauses.iter().all(|&clauses| f64::from(clauses) * 1024.0 <= COARSE_SUM),
@@ -124,12 +127,14 @@ impl Cnf {
         }
     }
 
-    /// How many expressions are evaluated on every event, because their form would be too large.
+    /// The number of expressions that are evaluated on every event because their normal form would
+    /// be too large.
     pub fn scanned(&self) -> usize {
         self.fallback.len()
     }
 
-    /// At least the score of the slot that was found last: the sum of the best entries of its clauses.
+    /// An upper bound of the score of the slot found last: the sum of the best entries of its
+    /// clauses.
     fn worth(&self, scratch: &mut Working) -> f64 {
         let (hits, best) = (&scratch.conjunction.postings.hits, &mut scratch.cnf.best);
         best.clear();
@@ -147,7 +152,7 @@ impl Cnf {
         &self.negations[csr::range(&self.starts, slot)]
     }
 
-    /// The next slot of a size that is satisfied.
+    /// The next satisfied slot of a size.
     fn next(&self, rank: usize, least: Slot, threshold: f64, scratch: &mut Working) -> Option<Slot> {
         let PostingScratch { walks, hits, counters, without_skipping, .. } =
             &mut scratch.conjunction.postings;
@@ -186,7 +191,7 @@ impl Cnf {
     }
 }
 
-/// Enters a slot under the keys of its clauses, and lists its negated predicates.
+/// Adds a slot under the keys of its clauses, and lists its negated predicates.
 fn enter(builder: &mut PostingsBuilder<'_>, slot: Slot, parts: &[Vec<u32>], negations: &mut Vec<Negation>) {
     let needs_key =
         |part: &&Vec<u32>| part.iter().all(|&literal| builder.literal(literal).sense != Sense::Negative);
@@ -243,7 +248,7 @@ impl Matcher for Cnf {
 }
 
 impl Ranked for Cnf {
-    /// The second rule does not hold here: more clauses may score than need a key.
+    /// The second pruning rule does not apply here: more clauses may score than need a key.
     fn rank(&self, event: &Event, weights: &EventWeights, scratch: &mut Scratch, visit: &mut dyn Visit) {
         self.fallback.rank(event, scratch, visit);
         let (pruning, scratch) = (scratch.pruning(), Working::of(scratch));

@@ -18,7 +18,7 @@ fn build(texts: &[&str], attributes: &Attributes, missing: Missing) -> Cnf {
     Cnf::new(&read(texts), attributes, missing, 1000)
 }
 
-/// Nothing that the events below match, for the bounds that Figure 8 gives.
+/// Expressions that the events below do not match, to obtain the bounds of Figure 8.
 const BOUNDS: &str =
     "A = 1^0.5 and A = 2^1 and B = 1^1.5 and C = 1^2.5 and C = 2^3 and D = 1^3.5 and E = 1^4.5 and F = 1";
 
@@ -75,7 +75,7 @@ fn figure_13() {
         assert!((score - 2.46).abs() < 1e-12);
         (scored, scratch.take_counters().candidates)
     };
-    // c4 is skipped, because it can score no more than 0.1; c5 and c6 because of less.
+    // c4 is skipped because its score is at most 0.1; c5 and c6 because theirs are lower.
     assert_eq!(rank(Pruning::Paper), (vec![2], 2));
     assert_eq!(rank(Pruning::Tight), (vec![2], 2));
     assert_eq!(rank(Pruning::None), (vec![2, 3, 4], 5));
@@ -84,11 +84,11 @@ fn figure_13() {
         scores.begin(&event, &mut scratch);
         scratch
     });
-    // The bound of c4 in the paper is 0.1, from bounds of 0.5; its own weights give 0.02.
+    // The bound of c4 in the paper is 0.1, computed from bounds of 0.5; its own weights give 0.02.
     assert!((scored.unwrap() - 0.02).abs() < 1e-12);
 }
 
-/// Notes what is visited, where everything must score more than a given number.
+/// Records the visited slots, with this number as the threshold.
 struct Above(f64, Vec<Slot>);
 
 impl Visit for Above {
@@ -126,7 +126,7 @@ fn figure_9() {
     let attributes = Attributes::default();
     let index = build(&EXPRESSIONS, &attributes, Missing::False);
     let (found, counters) = run(&index, r#"{"A": 1, "C": 2}"#, &attributes);
-    // c3, c4 and c5, counted from 0: of c5 the second clause holds because D is missing.
+    // c3, c4 and c5, counted from 0. The second clause of c5 holds because D is missing.
     assert_eq!(found, [2, 3, 4]);
     // The lists of Figure 9: three for K = 2, two for K = 1, two for K = 0.
     assert_eq!(counters.lists, 7);
@@ -141,7 +141,7 @@ fn a_violated_predicate_counts_once() {
     for missing in [Missing::Unknown, Missing::False] {
         let index = build(&texts, &attributes, missing);
         let found = |json: &str| run(&index, json, &attributes).0;
-        // Two values violate the first predicate; the second holds all the same.
+        // Two values violate the first predicate; the second predicate holds.
         assert_eq!(found(r#"{"a": [1, 2], "b": 2, "c": 1}"#), [0]);
         assert_eq!(found(r#"{"a": [1, 2], "b": [1, 2], "c": 1}"#), [1]);
         assert_eq!(found(r#"{"a": 3, "b": 1, "c": 1}"#), [0, 1]);

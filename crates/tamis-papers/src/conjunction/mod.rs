@@ -1,10 +1,10 @@
 //! Which of many conjunctions of signed predicates does an event satisfy?
 //!
-//! The Conjunction algorithm of Whang et al. 2009 (section 3, Alg. 1), shared by the matchers whose
-//! expressions are made of conjunctions. The size of a conjunction is the number of its *distinct*
-//! predicates that need a key of the event. An id that is in enough lists is a candidate; it is
-//! satisfied if its entries name all its predicates and none that is negated. Counting entries
-//! instead would be wrong: two values of a list may satisfy one predicate, and one value two.
+//! The Conjunction algorithm of Whang et al. 2009 (section 3, Alg. 1), shared by the matchers that
+//! split expressions into conjunctions. The size of a conjunction is the number of its *distinct*
+//! predicates that need a key of the event. An id in enough lists is a candidate. It is satisfied
+//! if its entries cover all its predicates and include no negated one. Counting entries instead
+//! would be wrong: two values of a list may satisfy one predicate, and one value two.
 
 use std::collections::HashMap;
 
@@ -30,20 +30,21 @@ pub(crate) struct ConjunctionBuilder<'a> {
 }
 
 impl<'a> ConjunctionBuilder<'a> {
-    /// With `share`, equal conjunctions are one; without, every one that is inserted has a number of
-    /// its own, in the order of insertion.
+    /// With `share`, equal conjunctions get the same number. Otherwise every inserted one gets the
+    /// next number.
     pub fn new(attributes: &'a Attributes, missing: Missing, share: bool) -> ConjunctionBuilder<'a> {
         let postings = PostingsBuilder::new(attributes, missing);
         ConjunctionBuilder { postings, ids: share.then(HashMap::default), next: 0 }
     }
 
-    /// The number of each literal of a form, by its position there.
+    /// The number of each literal of a form, by position.
     pub fn literals(&mut self, form: &NormalForm) -> Vec<LiteralId> {
         self.postings.literals(form)
     }
 
-    /// The number of the conjunction of these literals, each given once, in the order of their normal
-    /// form, which is the same for equal ones. The conjunction of none is always true.
+    /// The number of the conjunction of these literals, which are distinct and in the order of
+    /// their normal form, so that equal conjunctions are equal here. The empty conjunction is
+    /// always true.
     pub fn insert(&mut self, factors: Vec<Factor>) -> ConjunctionId {
         let id = self.next;
         if let Some(ids) = &mut self.ids {
@@ -59,7 +60,8 @@ impl<'a> ConjunctionBuilder<'a> {
 
     fn enter(&mut self, id: ConjunctionId, factors: &[Factor]) {
         let postings = &mut self.postings;
-        // Negations that need their attributes to have a value, if nothing else requires it already.
+        // Guards for negations that require a value of their attribute, unless another predicate
+        // implies it.
         let literals = factors.iter().map(|&(literal, _)| postings.literal(literal));
         let implied: Vec<u32> = literals.clone().filter_map(|literal| literal.implies).collect();
         let mut guards: Vec<u32> = literals
@@ -92,7 +94,7 @@ impl<'a> ConjunctionBuilder<'a> {
         }
     }
 
-    /// Lays the index out; `boost` multiplies all weights of a conjunction.
+    /// Builds the index; `boost` multiplies all weights of a conjunction.
     pub fn finish(self, boost: impl Fn(ConjunctionId) -> f64) -> ConjunctionIndex {
         ConjunctionIndex { postings: self.postings.finish(boost), conjunctions: self.next }
     }
@@ -109,14 +111,14 @@ pub(crate) struct ConjunctionIndex {
 #[derive(Debug, Default)]
 pub(crate) struct ConjunctionScratch {
     pub postings: PostingScratch,
-    /// The numbers of the predicates that the candidate has.
+    /// The numbers of the candidate's predicates seen so far.
     named: Stamped,
-    /// By number of a predicate: its best entry.
+    /// By predicate number: its best entry.
     best: Vec<f64>,
 }
 
 impl ConjunctionIndex {
-    /// How many conjunctions there are.
+    /// The number of conjunctions.
     pub fn len(&self) -> usize {
         self.conjunctions as usize
     }
@@ -125,9 +127,9 @@ impl ConjunctionIndex {
         &self.postings
     }
 
-    /// Calls `found` with every conjunction that the event satisfies, once: by size from the largest to
-    /// the smallest, and ascending within a size. Small sizes are gathered, large ones and those without
-    /// skipping are walked.
+    /// Calls `found` once with every conjunction that the event satisfies: by size from the largest
+    /// to the smallest, ascending within a size. Small sizes are gathered; large ones, and all of
+    /// them without skipping, are walked.
     pub fn find(
         &self,
         event: &Event,
@@ -149,8 +151,8 @@ impl ConjunctionIndex {
         }
     }
 
-    /// The next conjunction of a size that is satisfied, has at least the number `least`, and whose lists
-    /// are worth at least `threshold` together.
+    /// The next satisfied conjunction of a size, with a number of at least `least` and lists whose
+    /// bounds add up to at least `threshold`.
     pub fn next(
         &self,
         rank: usize,
@@ -170,7 +172,7 @@ impl ConjunctionIndex {
         }
     }
 
-    /// Whether the entries of a candidate name all its predicates, and none that is negated.
+    /// Whether the entries of a candidate cover all its predicates and include no negated one.
     fn satisfied(&self, needed: usize, hits: &[Hit], named: &mut Stamped) -> bool {
         named.begin(needed);
         let mut count = 0;
@@ -186,8 +188,8 @@ impl ConjunctionIndex {
 }
 
 impl ConjunctionIndex {
-    /// At least the score of the conjunction that was found last: the sum of the best entries of its
-    /// predicates, in the order in which a score is summed.
+    /// An upper bound of the score of the conjunction found last: the sum of the best entries of
+    /// its predicates, in the order in which a score is summed.
     pub fn worth(&self, scratch: &mut ConjunctionScratch) -> f64 {
         let ConjunctionScratch { postings, best, .. } = scratch;
         best.clear();

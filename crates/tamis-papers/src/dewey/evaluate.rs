@@ -1,33 +1,33 @@
 //! Is an expression true, given the Dewey IDs of its true leaves?
 //!
-//! EVALUATEAND and EVALUATEOR of Fontoura et al. 2010 (section 3.2, Alg. 1 to 3), with the calls on a stack
-//! of our own: the nodes on the way to the current leaf, in turns `and` and `or` from the root. A node is
-//! closed when the next ID does not pass through it.
+//! EVALUATEAND and EVALUATEOR of Fontoura et al. 2010 (section 3.2, Alg. 1 to 3), with an explicit
+//! stack instead of recursion: the nodes on the path to the current leaf, alternating `and` and
+//! `or` from the root. A node is closed when the next ID does not pass through it.
 
 use super::label::Part;
 
-/// A node on the way to the current leaf.
+/// A node on the path to the current leaf.
 #[derive(Debug, Clone, Copy)]
 struct PathNode {
     /// The edge that leads to it.
     part: Part,
     result: bool,
-    /// Of an `and`: the number of the last child that was explored without leaving one out.
+    /// For an `and`: the number of the last child explored without a gap.
     explored: u32,
-    /// Of an `and`: whether the last child was explored.
+    /// For an `and`: whether its last child was explored.
     last: bool,
 }
 
-/// The nodes on the way to the current leaf.
+/// The nodes on the path to the current leaf.
 #[derive(Debug, Default)]
 pub(super) struct Evaluation {
     open: Vec<PathNode>,
-    /// Whether the current leaf is known to be true, and the edge that leads to it.
+    /// The edge to the current leaf, while it is open.
     leaf: Option<Part>,
 }
 
 impl Evaluation {
-    /// Begins an expression.
+    /// Starts an expression.
     pub fn begin(&mut self) {
         self.open.clear();
         self.leaf = None;
@@ -40,8 +40,9 @@ impl Evaluation {
         self.open.push(PathNode { part, result: and, explored: 0, last: false });
     }
 
-    /// Adds the next true leaf, in the order of IDs; `closed` is called for every node that is now decided, with the
-    /// number of parts of its ID and its result. Returns how many parts were examined.
+    /// Adds the next true leaf, in the order of IDs. Calls `closed` for every node that is now
+    /// decided, with the number of parts of its ID and its result. Returns the number of parts
+    /// examined.
     pub fn leaf(&mut self, id: &[Part], mut closed: impl FnMut(usize, bool)) -> usize {
         // An ID has at least one part: the root is not a leaf.
         let Some((&last, path)) = id.split_last() else { return 0 };
@@ -66,7 +67,7 @@ impl Evaluation {
         }
     }
 
-    /// Reports a child to the innermost node.
+    /// Reports the result of a child to the innermost node.
     fn explore(&mut self, part: Part, result: bool) {
         let and = self.open.len() % 2 == 1;
         let Some(node) = self.open.last_mut() else { return };
@@ -79,7 +80,7 @@ impl Evaluation {
         }
     }
 
-    /// Ends an expression: whether it is true.
+    /// Ends an expression. Returns whether it is true.
     pub fn end(&mut self, mut closed: impl FnMut(usize, bool)) -> bool {
         self.close(0, &mut closed);
         let result = self.open.pop().is_some_and(|root| root.result && root.last);

@@ -1,9 +1,9 @@
-//! Which Dewey ID does every leaf of a tree have?
+//! Assigning Dewey IDs to the leaves of a tree.
 //!
-//! The edges on the path from the root, numbered from 1 (Fontoura et al. 2010, section 3.1). The root is an `and`,
-//! and `and` and `or` alternate on the way down; where a tree does not alternate, a node with one child is inserted.
-//! The last child of an `and` is marked. IDs have any length and any numbers: every part is written in as many bytes
-//! as it needs.
+//! An ID consists of the edges on the path from the root, numbered from 1 (Fontoura et al. 2010,
+//! section 3.1). The root is an `and`, and `and` and `or` alternate on the way down; if a tree does
+//! not alternate, a node with one child is inserted. The last child of an `and` is marked. IDs have
+//! any length, and every part takes as many bytes as it needs.
 
 use crate::forest::{Source, TreeNode};
 
@@ -20,7 +20,7 @@ struct DeweyFrame {
     and: bool,
     operands: u32,
     seen: u32,
-    /// The parts of its own ID.
+    /// The number of parts of its own ID.
     depth: usize,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn label(nodes: &[TreeNode], mut found: impl FnMut(Source, &[Part])) 
     let mut open: Vec<DeweyFrame> = Vec::new();
     for node in nodes {
         while open.pop_if(|above| above.seen == above.operands).is_some() {}
-        // The level above: the root of all trees is an `and`.
+        // The operator above; the root of every tree is an `and`.
         let above = match open.last_mut() {
             Some(above) => {
                 path.truncate(above.depth);
@@ -52,7 +52,7 @@ pub(super) fn label(nodes: &[TreeNode], mut found: impl FnMut(Source, &[Part])) 
             TreeNode::And(operands) | TreeNode::Or(operands) => {
                 let and = matches!(node, TreeNode::And(_));
                 match above {
-                    // The root of all trees has an `or` as its only child.
+                    // If the tree is an `or`, the root has it as its only child.
                     None if !and => path.push(only(true)),
                     Some(above) if above == and => path.push(only(!and)),
                     _ => {}
@@ -63,7 +63,8 @@ pub(super) fn label(nodes: &[TreeNode], mut found: impl FnMut(Source, &[Part])) 
     }
 }
 
-/// Writes a part: seven bits per byte, the lowest first, the mark lowest of all.
+/// Writes a part as a variable-length integer: seven bits per byte, lowest first, with the mark as
+/// the lowest bit.
 pub(super) fn write(part: Part, bytes: &mut Vec<u8>) {
     let mut rest = u64::from(part.number) << 1 | u64::from(part.last);
     while rest >= 0x80 {

@@ -1,9 +1,9 @@
-//! The Dewey algorithm of Fontoura et al. 2010 (section 3): an expression is evaluated from the Dewey IDs of
-//! its true leaves alone.
+//! The Dewey algorithm of Fontoura et al. 2010 (section 3): evaluates an expression from the Dewey
+//! IDs of its true leaves only.
 //!
-//! Leaves of all trees are numbered from left to right, tree by tree, so that the order of their numbers is
-//! the order of their IDs. The true ones are bits, found in order without sorting. Trees that use shared
-//! trees come after those, level by level.
+//! Leaves of all trees are numbered from left to right, tree by tree, so the order of numbers is
+//! the order of IDs. The true leaves are bits, which gives them in order without sorting. Trees
+//! that use shared trees come after those, level by level.
 
 mod evaluate;
 mod label;
@@ -25,16 +25,16 @@ use tamis::matcher::{Matcher, Scratch, Slot};
 #[derive(Debug)]
 pub struct Dewey {
     forest: Forest,
-    /// Where the leaves of each source begin in `leaves`.
+    /// The start of each source's leaves in `leaves`.
     starts: Vec<u32>,
     /// Numbers of leaves, by source.
     leaves: Vec<u32>,
-    /// Where the ID of each leaf begins in `ids`.
+    /// The start of each leaf's ID in `ids`.
     id_starts: Vec<u64>,
     ids: Vec<u8>,
-    /// The tree of each leaf: a slot, or the number of slots and a shared tree.
+    /// The tree of each leaf: a slot, or the number of slots plus that of a shared tree.
     trees: Vec<u32>,
-    /// Where the leaves of each level end.
+    /// The end of each level's leaves.
     level_ends: Vec<u32>,
 }
 
@@ -52,7 +52,7 @@ struct PendingLeaf {
     level: u32,
     owner: Owner,
     source: Source,
-    /// The range of its ID among those written.
+    /// The range of its ID.
     id: std::ops::Range<usize>,
 }
 
@@ -76,7 +76,7 @@ impl Dewey {
                 drafts.push(PendingLeaf { level: tree.level, owner: tree.owner, source, id });
             });
         });
-        // Trees of one level stay in their order.
+        // A stable sort keeps the order of trees within a level.
         drafts.sort_by_key(|draft| draft.level);
         let sources: Vec<u32> = drafts.iter().map(|draft| forest.number(draft.source)).collect();
         let (starts, leaves) = csr::group(forest.sources(), &sources);
@@ -119,7 +119,7 @@ impl Dewey {
 }
 
 impl Dewey {
-    /// How many conjunctions are true of an event, which a match finds first.
+    /// The number of conjunctions that an event satisfies, which is the first step of a match.
     pub fn true_conjunctions(&self, event: &Event, scratch: &mut Scratch) -> usize {
         let mut count = 0;
         self.forest.conjunctions.find(event, &mut Working::of(scratch).conjunction, |_| count += 1);
@@ -136,7 +136,7 @@ impl Matcher for Dewey {
         let first = found.len();
         let Working { conjunction, dewey, .. } = Working::of(scratch);
         let DeweyScratch { leaves, evaluation, id, found: trees } = dewey;
-        // Empty unless the match before was cut short by a damaged file.
+        // Already empty, unless a damaged file interrupted the previous match.
         leaves.clear();
         leaves.grow(self.leaves.len());
         self.forest.conjunctions.find(event, conjunction, |source| {

@@ -1,4 +1,4 @@
-//! The worked example of Fontoura et al. 2010, section 3, and what IDs promise.
+//! The worked example of Fontoura et al. 2010, section 3, and properties of IDs.
 
 use super::*;
 use crate::forest::TreeNode;
@@ -62,7 +62,8 @@ fn the_run_of_section_3_3() {
     assert_eq!(spelled, ["1*.1.1", "1*.3.1", "1*.3.2", "1*.3.3*"]);
     let (result, decided) = evaluate(&leaves);
     assert!(result);
-    // The `and` at 1*.1 never sees its last child; the one at 1*.3 does, then the `or` at 1*, and the root.
+    // The `and` at 1*.1 never gets its last child. The one at 1*.3 does, and then the `or` at 1*
+    // and the root are true.
     let decided: Vec<_> = decided.iter().map(|(id, result)| (id.as_str(), *result)).collect();
     assert_eq!(decided, [("1*.1", false), ("1*.3", true), ("1*", true), ("", true)]);
 }
@@ -100,7 +101,7 @@ fn compare(texts: &[String], events: &[String], most_leaves: Option<usize>) {
 #[test]
 fn wide_and_deep() {
     let wide: Vec<_> = (0..66_000).map(|number| format!("(a{number} or b)")).collect();
-    // Nested 2000 deep, in turns `and` and `or`.
+    // Nested 2000 deep, alternating `and` and `or`.
     let mut deep = "x = 0".to_owned();
     for number in 1..2000 {
         let word = if number % 2 == 0 { "and" } else { "or" };

@@ -1,7 +1,7 @@
-//! Where do expressions use the same part?
+//! Finding common parts of expressions.
 //!
-//! Nodes are canonical: an operator and the sorted set of its operands, checked for equality. Those with
-//! several uses become shared trees.
+//! Nodes are canonical: an operator and the sorted set of its operands, compared for equality.
+//! Nodes with several uses become shared trees.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ enum SharedNode {
     Or(Box<[u32]>),
 }
 
-/// The nodes of some expressions, operands before those that use them.
+/// The nodes of some expressions, operands first.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: Vec<SharedNode>,
@@ -28,7 +28,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// At least the number of leaves that a form adds to all trees.
+    /// An upper bound of the number of leaves that a form adds to all trees.
     pub fn most_leaves(form: &NormalForm) -> usize {
         let operands = form.nodes().iter().map(|node| match node {
             NormalNode::And(operands) | NormalNode::Or(operands) => operands.len(),
@@ -37,7 +37,7 @@ impl Graph {
         1 + operands.sum::<usize>()
     }
 
-    /// Forgets all expressions.
+    /// Removes all expressions.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.numbers.clear();
@@ -115,8 +115,8 @@ impl Graph {
         number
     }
 
-    /// Shows the trees of all expressions; shared ones are numbered from `shared` on. Returns the next
-    /// number.
+    /// Calls `label` with the trees of all expressions; shared trees are numbered from `shared` on.
+    /// Returns the next number.
     pub fn show(&self, shared: u32, label: &mut impl FnMut(Tree<'_>)) -> u32 {
         let mut next = shared;
         // For every shared node: the number and level of its tree.

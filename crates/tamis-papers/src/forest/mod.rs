@@ -1,10 +1,11 @@
-//! Which trees of `and` and `or` over conjunctions are the expressions?
+//! Expressions as trees of `and` and `or` over conjunctions.
 //!
-//! `dewey` and `interval` label these trees (Fontoura et al. 2010, section 2). The leaves of a tree are
-//! conjunctions, found by the index that `kindex` uses, or other trees. A part that an
-//! expression uses in several places, as `xor` does, becomes a separate tree, so trees stay linear in the expressions. If
-//! requested, so does a part that several expressions share, so it is evaluated once (the future work of
-//! section 7). Trees are passed to the labelling code and not kept.
+//! `dewey` and `interval` label these trees (Fontoura et al. 2010, section 2). The leaves of a tree
+//! are conjunctions, found by the index that `kindex` uses, or other trees. A part that an
+//! expression uses several times, as `xor` does, becomes a separate tree, so that the size of the
+//! trees stays linear. If requested, a part that several expressions share does too, so that it is
+//! evaluated once (the future work of section 7). Trees are passed to the labelling code and not
+//! kept.
 
 mod graph;
 
@@ -16,34 +17,35 @@ use tamis::event::{Attributes, Event};
 use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::{Scratch, Slot};
 
-/// The most leaves of all trees together. Beyond it expressions are evaluated instead: the numbers that
-/// labels are made of, and places among the labels of up to 20 bytes, have 32 bits, and none ever wraps.
+/// The maximum number of leaves of all trees together. Further expressions are evaluated on every
+/// event instead. This keeps label numbers, and positions in labels of up to 20 bytes, within 32
+/// bits.
 const MOST_LEAVES: usize = 1 << 27;
 
-/// What makes a leaf true.
+/// The condition of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Source {
     /// A conjunction.
     Conjunction(ConjunctionId),
-    /// The shared tree of this number.
+    /// The shared tree with this number.
     Shared(u32),
 }
 
-/// Whose tree it is.
+/// The owner of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// The expression in this slot.
     Slot(Slot),
-    /// No expression alone: the shared tree of this number.
+    /// The shared tree with this number.
     Shared(u32),
 }
 
-/// A node of a tree. A tree is a list of them, every node before its operands.
+/// A node of a tree. A tree is a list of nodes, each before its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeNode {
-    /// All of this many operands.
+    /// A conjunction of this many operands.
     And(u32),
-    /// Some of this many operands.
+    /// A disjunction of this many operands.
     Or(u32),
     Leaf(Source),
 }
@@ -52,29 +54,29 @@ pub(crate) enum TreeNode {
 #[derive(Debug)]
 pub(crate) struct Tree<'a> {
     pub owner: Owner,
-    /// One above the highest of the shared trees among its leaves; 0 if there are none.
+    /// One above the highest shared tree among its leaves; 0 if there is none.
     pub level: u32,
     pub nodes: &'a [TreeNode],
 }
 
-/// What remains of expressions besides the labels of their trees.
+/// Everything except the labels of the trees.
 #[derive(Debug)]
 pub(crate) struct Forest {
     pub conjunctions: ConjunctionIndex,
-    /// How many expressions there are.
+    /// The number of expressions.
     pub expressions: u32,
-    /// How many shared trees.
+    /// The number of shared trees.
     pub shared: u32,
-    /// The expressions that are evaluated.
+    /// Expressions that are evaluated on every event.
     fallback: Fallback,
 }
 
-/// How a forest is built.
+/// Options of building a forest.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ForestBuilder<'a> {
     pub attributes: &'a Attributes,
     pub missing: Missing,
-    /// Whether what several expressions have in common is a tree of its own.
+    /// Whether parts that several expressions share become separate trees.
     pub common: bool,
     most_leaves: usize,
 }
@@ -89,7 +91,7 @@ impl<'a> ForestBuilder<'a> {
         ForestBuilder { most_leaves, ..self }
     }
 
-    /// Shows the trees of all expressions, shared ones before those that use them.
+    /// Passes the trees of all expressions to the caller, shared ones before those that use them.
     pub fn build<'e>(
         self,
         expressions: impl IntoIterator<Item = &'e Expression>,
@@ -125,7 +127,7 @@ impl<'a> ForestBuilder<'a> {
 }
 
 impl Forest {
-    /// How many things can make a leaf true.
+    /// The number of sources.
     pub fn sources(&self) -> usize {
         self.conjunctions.len() + self.shared as usize
     }
@@ -138,7 +140,8 @@ impl Forest {
         }
     }
 
-    /// Adds the expressions that are evaluated and true to those found from `first` on, which ascend.
+    /// Merges the true expressions of the fallback into those found from `first` on, which are
+    /// ascending.
     pub fn scan(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>, first: usize) {
         if self.fallback.len() > 0 {
             self.fallback.matches(event, scratch, found);
@@ -170,8 +173,8 @@ pub(crate) mod tests {
     use super::*;
     use tamis::{Limits, parse};
 
-    /// The trees of some expressions, written down: `&3` and `|2` before their operands, conjunctions by
-    /// letters in the order in which they are found, shared trees by `#`.
+    /// The trees of some expressions as text: `&3` and `|2` before their operands, conjunctions as
+    /// letters in the order in which they are found, shared trees as `#`.
     pub fn written(texts: &[&str], common: bool) -> Vec<String> {
         let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
         let attributes = Attributes::default();

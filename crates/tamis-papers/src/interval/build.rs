@@ -1,4 +1,4 @@
-//! How do labels become cells and runs?
+//! Laying out labels as cells and runs.
 
 use super::Interval;
 use super::label::{Label, label};
@@ -6,14 +6,14 @@ use super::varint::{write, zigzag};
 use crate::forest::{ForestBuilder, Owner, Source, Tree, TreeNode};
 use tamis::expression::Expression;
 
-/// Where a line is covered up to, before cells are numbered.
+/// The position up to which a line is covered, before cells are numbered.
 #[derive(Debug, Clone, Copy)]
 enum Cell {
-    /// Its beginning.
+    /// The start of the line.
     Start,
-    /// Its end.
+    /// The end of the line.
     End(Owner),
-    /// A position between.
+    /// A position in between.
     Inner(u32),
 }
 
@@ -31,12 +31,14 @@ struct PendingInterval {
 #[derive(Debug, Default)]
 struct Line {
     labels: Vec<(Source, Label)>,
-    /// Where intervals end before the end of the line, ascending, and when all that end there had their turn.
+    /// Positions before the end of the line at which intervals end, ascending, with the turn after
+    /// which all that end there are processed.
     ends: Vec<(u32, u32)>,
 }
 
 impl Line {
-    /// Labels a tree and shows every interval with its stage; inner cells are numbered from `inner` on.
+    /// Labels a tree and reports every interval with its stage. Inner cells are numbered from
+    /// `inner` on.
     fn draw(&mut self, tree: &Tree<'_>, inner: u32, mut found: impl FnMut(PendingInterval)) {
         let Line { labels, ends } = self;
         let last = leaves(tree.nodes);
@@ -48,12 +50,12 @@ impl Line {
         ends.sort_unstable();
         ends.dedup();
         for &(source, Label { begin, end }) in labels.iter() {
-            // Whatever ends before this one begins has begun earlier, and been shown.
+            // All intervals that end before this one starts were reported before it.
             let before = ends.binary_search_by_key(&(begin - 1), |(end, _)| *end);
             let (from, stage) = match before {
                 _ if begin == 1 => (Cell::Start, 0),
                 Ok(number) => (Cell::Inner(inner + number as u32), ends[number].1),
-                // Nothing ends there, so the leaf is never reached.
+                // No interval ends there, so the leaf is never reached.
                 Err(_) => continue,
             };
             let to = match ends.binary_search_by_key(&end, |(end, _)| *end) {
@@ -68,14 +70,14 @@ impl Line {
     }
 }
 
-/// Labels the trees of expressions and lays the labels out.
+/// Labels the trees of expressions and lays out the labels.
 pub(super) fn build<'a>(
     builder: ForestBuilder<'_>,
     expressions: impl IntoIterator<Item = &'a Expression>,
 ) -> Interval {
     let (mut drafts, mut inner) = (Vec::new(), 0);
     let mut line = Line::default();
-    // By level: how many stages there are.
+    // By level: the number of stages.
     let mut stages: Vec<u32> = Vec::new();
     let forest = builder.build(expressions, |tree| {
         stages.resize(stages.len().max(tree.level as usize + 1), 0);
@@ -88,7 +90,7 @@ pub(super) fn build<'a>(
     });
     let (expressions, finals) = (forest.expressions, forest.expressions + forest.shared);
     let number = |cell: Cell| match cell {
-        // Never used: what begins a line follows no cell.
+        // Never used: an interval at the start of a line follows no cell.
         Cell::Start => u32::MAX,
         Cell::End(Owner::Slot(slot)) => slot,
         Cell::End(Owner::Shared(tree)) => expressions + tree,
@@ -101,7 +103,7 @@ pub(super) fn build<'a>(
         turns.extend((0..count).map(|stage| stage == 0));
     }
     let turn = |draft: &PendingInterval| bases[draft.level as usize] + draft.stage;
-    // Cells ascend within a run, so that cells that are read consecutively are adjacent.
+    // Cells ascend within a run, so cells that are read consecutively are adjacent.
     drafts.sort_unstable_by_key(|draft| (forest.number(draft.source), turn(draft), number(draft.to)));
     let (mut starts, mut labels) = (vec![0u32; forest.sources() + 1], Vec::new());
     let mut run = Vec::new();

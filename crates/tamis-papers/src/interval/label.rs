@@ -1,13 +1,13 @@
-//! Which interval does every leaf of a tree have?
+//! Assigning intervals to the leaves of a tree.
 //!
-//! LABEL of Fontoura et al. 2010 (section 4.2, Alg. 4), where `size` is the number of leaves below a node.
-//! The children of an `or` have its interval, those of an `and` divide it, and of those that are not first
-//! no two begin alike. One departure: an only child of an `and` is its first and its last, and has the whole
-//! interval; as printed, it would end too early.
+//! LABEL of Fontoura et al. 2010 (section 4.2, Alg. 4); `size` is the number of leaves below a
+//! node. The children of an `or` have its interval and those of an `and` divide it. No two children
+//! that are not first start at the same position. One departure: the only child of an `and` is both
+//! its first and its last, and gets the whole interval; as printed, it would end too early.
 
 use crate::forest::{Source, TreeNode, sizes};
 
-/// From the first of its positions to the last, both included.
+/// From its first position to its last, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label {
     pub begin: u32,
@@ -18,7 +18,7 @@ pub(super) struct Label {
 struct IntervalFrame {
     and: bool,
     label: Label,
-    /// Leaves before it.
+    /// The number of leaves before it.
     left: u32,
     operands: u32,
     seen: u32,
@@ -43,8 +43,8 @@ impl IntervalFrame {
     }
 }
 
-/// Labels the leaves of a tree with parts of the interval from 1 to `last`, which is at least the number of
-/// leaves.
+/// Labels the leaves of a tree with parts of the interval from 1 to `last`, which must be at least
+/// the number of leaves.
 pub(super) fn label(nodes: &[TreeNode], last: u32, mut found: impl FnMut(Source, Label)) {
     let sizes = sizes(nodes);
     let mut open: Vec<IntervalFrame> = Vec::new();

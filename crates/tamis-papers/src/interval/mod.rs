@@ -1,22 +1,24 @@
-//! The Interval algorithm of Fontoura et al. 2010 (section 4): an expression is true where intervals of its
-//! true leaves cover its line without overlap.
+//! The Interval algorithm of Fontoura et al. 2010 (section 4): an expression is true if intervals
+//! of its true leaves cover its line without overlap.
 //!
-//! A cell of the paper's `matched` says that the line is covered up to a position. A true leaf whose interval begins
-//! after a matched cell matches the cell where it ends: two probes per leaf, and no tree. The layout differs from the
-//! paper:
+//! A cell of the paper's `matched` means that the line is covered up to a position. A true leaf
+//! whose interval starts after a matched cell matches the cell at its end: two probes per leaf, and
+//! no tree. The layout differs from the paper:
 //!
-//! - Cells of all trees stand in one array of bits, those where a line ends first: cell `slot` is the
-//!   expression. Only positions where some interval ends have a cell, and there is one for all beginnings. A
-//!   leaf is one or two cell numbers of up to 32 bits, whatever the number of leaves of its expression, stored as
-//!   differences in as few bytes as they need.
-//! - Instead of sorting intervals by their begin, a match takes them in turns: an interval has its turn after
-//!   all that end where it begins. Turns are assigned when the intervals are laid out, in runs by conjunction
-//!   and turn. Trees that use shared trees have their turns after those.
+//! - The cells of all trees are in one bit array, with the ends of lines first: cell `slot` is the
+//!   expression. Only positions where some interval ends have a cell, and all starts of lines share
+//!   one. A leaf is one or two cell numbers of up to 32 bits, however many leaves its expression
+//!   has, stored as differences in variable-length integers.
+//! - Instead of sorting intervals by their start, a match processes them in turns: an interval
+//!   comes after all intervals that end where it starts. Turns are assigned at build time, and
+//!   intervals are stored in runs by conjunction and turn. Trees that use shared trees come after
+//!   those.
 //!
-//! The bytes of a source are its runs by turn. A run begins with twice the turn, counted from the run before,
-//! and one more if it is the source's last; the others say how many bytes follow. Then every interval is
-//! the cell that it reaches, counted from the one before, and unless it begins a line, the cell that it follows,
-//! counted from there.
+//! The bytes of a source are its runs by turn. A run starts with twice the turn, as a difference to
+//! the previous run, plus one if it is the last run of the source; other runs continue with their
+//! length in bytes. Each interval is then the cell that it reaches, as a difference to the previous
+//! one, and, unless it starts a line, the cell that it follows, as a difference to the cell it
+//! reaches.
 
 mod build;
 mod label;
@@ -34,10 +36,10 @@ use tamis::matcher::extend::OrderedSet;
 use tamis::matcher::{Matcher, Scratch, Slot};
 use varint::{read, unzigzag};
 
-/// How an [`Interval`] is built.
+/// Options of an [`Interval`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IntervalOptions {
-    /// What several expressions have in common is evaluated once.
+    /// Whether parts that several expressions share are evaluated once.
     pub common_subexpressions: bool,
 }
 
@@ -46,9 +48,9 @@ pub struct IntervalOptions {
 pub struct Interval {
     forest: Forest,
     cells: u32,
-    /// By turn: whether its intervals begin lines. The others follow a cell.
+    /// By turn: whether its intervals start lines. The others follow a cell.
     turns: Vec<bool>,
-    /// Where the bytes of each source begin.
+    /// The start of each source's bytes.
     starts: Vec<u32>,
     labels: Vec<u8>,
 }
@@ -57,7 +59,7 @@ pub struct Interval {
 #[derive(Debug, Default)]
 pub(crate) struct IntervalScratch {
     matched: OrderedSet,
-    /// By turn: where runs whose sources are true begin and end.
+    /// By turn: the ranges of runs whose sources are true.
     pending: Vec<Vec<(u32, u32)>>,
     /// Shared trees that became true.
     shared: Vec<u32>,
@@ -75,7 +77,7 @@ impl Interval {
         build::build(ForestBuilder::new(attributes, missing, options.common_subexpressions), expressions)
     }
 
-    /// How many shared trees there are.
+    /// The number of shared trees.
     pub fn shared(&self) -> usize {
         self.forest.shared as usize
     }
@@ -85,7 +87,7 @@ impl Interval {
         4 * self.starts.len() + self.labels.len() + self.turns.len()
     }
 
-    /// Adds the runs of a true source to those of their turns.
+    /// Adds the runs of a true source to their turns.
     fn take(&self, source: u32, pending: &mut [Vec<(u32, u32)>]) {
         let source = source as usize;
         let end = self.starts[source + 1];
@@ -101,12 +103,12 @@ impl Interval {
         }
     }
 
-    /// Cells from this one to the end of the shared trees are the shared trees'.
+    /// The first cell of the shared trees.
     fn first_shared(&self) -> u32 {
         self.forest.expressions
     }
 
-    /// Matches a cell, and records a shared tree that becomes true by it.
+    /// Matches a cell, and records the shared tree that becomes true, if any.
     fn reach(&self, cell: u32, matched: &mut OrderedSet, shared: &mut Vec<u32>) {
         let tree = cell.wrapping_sub(self.first_shared());
         if tree < self.forest.shared && !matched.contains(cell) {
@@ -117,7 +119,7 @@ impl Interval {
 }
 
 impl Interval {
-    /// How many conjunctions are true of an event, which a match finds first.
+    /// The number of conjunctions that an event satisfies, which is the first step of a match.
     pub fn true_conjunctions(&self, event: &Event, scratch: &mut Scratch) -> usize {
         let mut count = 0;
         self.forest.conjunctions.find(event, &mut Working::of(scratch).conjunction, |_| count += 1);
@@ -134,7 +136,7 @@ impl Matcher for Interval {
         let first = found.len();
         let Working { conjunction, interval, .. } = Working::of(scratch);
         let IntervalScratch { matched, pending, shared } = interval;
-        // Empty unless the match before was cut short by a damaged file.
+        // Already empty, unless a damaged file interrupted the previous match.
         matched.clear();
         matched.grow(self.cells as usize);
         pending.iter_mut().for_each(Vec::clear);

@@ -1,4 +1,4 @@
-//! The worked examples of Fontoura et al. 2010, section 4, and what the layout promises.
+//! The worked examples of Fontoura et al. 2010, section 4, and properties of the layout.
 
 use super::label::{Label, label};
 use super::*;
@@ -22,7 +22,7 @@ fn labels_of_figures_3_to_5() {
     assert_eq!(labels(&figure_2(), 10), expected);
 }
 
-/// MATCH as the paper has it (Alg. 5), and its `matched` after each interval.
+/// MATCH as in the paper (Alg. 5), with its `matched` after each interval.
 fn matched(intervals: &[(char, u32, u32)], last: u32) -> Vec<String> {
     let mut matched = vec![false; last as usize + 1];
     matched[0] = true;
@@ -53,7 +53,7 @@ fn the_layout_runs_as_table_1_does() {
     let (found, counters) = run(r#"{"a": true, "d": true, "e": true, "f": true}"#);
     assert_eq!(found, [0]);
     assert_eq!(counters.leaves, 3);
-    // The first of its line takes one probe, the two that follow take two.
+    // The first interval of the line takes one probe, the next two take two each.
     assert_eq!(counters.probes, 5);
     assert!(run(r#"{"d": true, "f": true}"#).0.is_empty());
     assert_eq!(run(r#"{"c": true}"#).0, [0]);
@@ -61,14 +61,14 @@ fn the_layout_runs_as_table_1_does() {
 
 #[test]
 fn labels_take_few_bytes() {
-    // Five leaves each, none of which two expressions have in common.
+    // Five leaves each; no two expressions share a leaf.
     let texts: Vec<String> = (0..2000)
         .map(|n| format!("a = {n} and (b = {n} or c = {n}) and (d = {n} or e = {n} and f = {n})"))
         .collect();
     let attributes = Attributes::default();
     let interval = Interval::new(&read(&texts), &attributes, Missing::False, IntervalOptions::default());
     let leaves = 5 * texts.len();
-    // With four bytes per cell and eight per run it were 18.
+    // With four bytes per cell and eight per run it would be 18.
     assert!(interval.label_bytes() < 12 * leaves, "{} of {leaves}", interval.label_bytes());
     let found = |json: &str| testing::run(&interval, json, &attributes).0;
     assert_eq!(found(r#"{"a": [7, 1999], "b": 1999, "c": 7, "e": [7, 1999], "f": 1999}"#), [1999]);
@@ -83,7 +83,7 @@ fn covered(intervals: &[(char, u32, u32)], last: u32) -> bool {
 
 #[test]
 fn the_invalid_labelling_of_figure_6() {
-    // E begins where B does, against the third invariant: B and D would be enough.
+    // E starts where B does, which violates the third invariant: B and D would suffice.
     let invalid = [('A', 1, 1), ('B', 2, 10), ('C', 1, 10), ('D', 1, 1), ('E', 2, 5), ('F', 6, 10)];
     let pick = |labels: &[(char, u32, u32)], letters: &str| -> Vec<_> {
         labels.iter().copied().filter(|(letter, ..)| letters.contains(*letter)).collect()
@@ -91,7 +91,7 @@ fn the_invalid_labelling_of_figure_6() {
     assert!(covered(&pick(&invalid, "BD"), 10));
     let valid = labels(&figure_2(), 10);
     assert!(!covered(&pick(&valid, "BD"), 10));
-    // Over all sets of true leaves, the labels of LABEL give what the expression gives.
+    // For all sets of true leaves, the labels of LABEL give the same result as the expression.
     for set in 0..64u32 {
         let letters: String = ('A'..='F').filter(|letter| set >> (*letter as u32 - 65) & 1 == 1).collect();
         let expected = figure_2_holds(&letters);
@@ -135,7 +135,7 @@ fn compare(texts: &[String], events: &[String], most_leaves: Option<usize>) {
 
 #[test]
 fn more_leaves_than_sixteen_bits_can_number() {
-    // 132,000 leaves; an `and` of all needs every one of its ors.
+    // 132,000 leaves; the `and` needs every one of its `or`s.
     let ors: Vec<_> = (0..66_000).map(|number| format!("(a{number} or b{})", number % 97)).collect();
     let all_but = |missing: usize| {
         let pairs: Vec<_> = (0..66_000).filter(|n| *n != missing).map(|n| format!("\"a{n}\":true")).collect();

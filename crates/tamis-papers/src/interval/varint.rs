@@ -1,6 +1,6 @@
-//! How are numbers stored in few bytes?
+//! Variable-length integers.
 //!
-//! Seven bits per byte, the lowest first; the highest bit of a byte says that more follow.
+//! Seven bits per byte, lowest first. The highest bit of a byte means that more follow.
 
 /// Appends a number.
 pub(super) fn write(mut number: u32, bytes: &mut Vec<u8>) {
@@ -11,7 +11,7 @@ pub(super) fn write(mut number: u32, bytes: &mut Vec<u8>) {
     bytes.push(number as u8);
 }
 
-/// Reads a number from the beginning; 0 if nothing is left.
+/// Reads a number from the front of `bytes`; 0 if nothing is left.
 #[inline]
 pub(super) fn read(bytes: &mut &[u8]) -> u32 {
     let (mut number, mut shift) = (0, 0);
@@ -26,12 +26,12 @@ pub(super) fn read(bytes: &mut &[u8]) -> u32 {
     number
 }
 
-/// Maps small differences, which wrap if they are negative, to small numbers.
+/// Maps small differences, including wrapped negative ones, to small numbers.
 pub(super) fn zigzag(difference: u32) -> u32 {
     difference << 1 ^ ((difference as i32) >> 31) as u32
 }
 
-/// The difference that [`zigzag`] was given.
+/// The inverse of [`zigzag`].
 #[inline]
 pub(super) fn unzigzag(number: u32) -> u32 {
     number >> 1 ^ (number & 1).wrapping_neg()

@@ -1,7 +1,7 @@
 //! Which is the next expression, from a slot on, that an event satisfies?
 //!
-//! `getNextEntity` of Broder et al. 2011 over a K-index: the evaluation of a graph requests the next
-//! valid node with at least a given number, and skips ranges of nodes that cannot be reached.
+//! `getNextEntity` of Broder et al. 2011 over a K-index: a graph search requests the next valid
+//! node with at least a given number, and so skips ranges of nodes that cannot be reached.
 
 use super::KIndex;
 use tamis::event::Event;
@@ -10,16 +10,16 @@ use tamis::matcher::{Matcher, Scratch, Slot};
 
 use crate::scratch::Working;
 
-/// The expressions that one event satisfies, in the order of their slots, found on request.
+/// The expressions that one event satisfies, in slot order, found on request.
 ///
-/// Made by [`KIndex::cursor`]; skips only where the index does not share conjunctions.
+/// Created by [`KIndex::cursor`]. It can only skip if the index does not share conjunctions.
 #[derive(Debug)]
 pub struct KIndexCursor<'a> {
     index: &'a KIndex,
     scratch: &'a mut Working,
-    /// By size: its next satisfied conjunction, if that is known.
+    /// By size: its next satisfied conjunction, once known.
     pending: Vec<Pending>,
-    /// Slots that are known to match, descending; the rest of what was found without skipping.
+    /// Remaining known matches, descending, if all were found at once without skipping.
     known: Vec<Slot>,
 }
 
@@ -31,7 +31,7 @@ enum Pending {
 }
 
 impl KIndex {
-    /// The expressions that the event satisfies, to be requested one by one.
+    /// A cursor over the expressions that the event satisfies.
     pub fn cursor<'a>(&'a self, event: &Event, scratch: &'a mut Scratch) -> KIndexCursor<'a> {
         let mut known = Vec::new();
         let mut pending = Vec::new();

@@ -1,8 +1,8 @@
 //! The K-index of Whang et al. 2009 (section 3): expressions by the conjunctions of their disjunctive form.
 //!
-//! Other expressions are converted to this form. If that would take more literals
-//! than [`KIndexOptions::normal_form`] allows, the expression is evaluated on every event instead; an
-//! [`Index`](tamis::Index) refuses such an expression.
+//! Other expressions are converted to this form. If that would take more literals than
+//! [`KIndexOptions::normal_form`] allows, the expression is evaluated on every event instead; an
+//! [`Index`](tamis::Index) rejects it.
 
 mod cursor;
 
@@ -25,13 +25,13 @@ use tamis::matcher::extend::{Cursor, Ranked, Visit, csr};
 use tamis::matcher::{Matcher, Scratch, Slot};
 use tamis::rank::{EventWeights, is_coarse};
 
-/// How a [`KIndex`] is built.
+/// Options of a [`KIndex`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KIndexOptions {
-    /// Whether equal conjunctions of several expressions are one. If not, conjunctions are in the order of their
-    /// slots, and a [`KIndexCursor`] skips those that are not requested.
+    /// Whether equal conjunctions of several expressions are stored once. Otherwise conjunctions
+    /// are in slot order, and a [`KIndexCursor`] can skip.
     pub share: bool,
-    /// The most literals that the disjunctive form of an expression may have.
+    /// The maximum number of literals in the disjunctive form of an expression.
     pub normal_form: usize,
 }
 
@@ -46,19 +46,19 @@ impl Default for KIndexOptions {
 pub struct KIndex {
     conjunctions: ConjunctionIndex,
     share: bool,
-    /// Where the slots of each conjunction begin.
+    /// The start of each conjunction's slots.
     starts: Vec<u32>,
     slots: Vec<Slot>,
-    /// By conjunction: the highest boost of its slots; empty where all are 1.
+    /// By conjunction: the highest boost of its slots; empty if all are 1.
     boosts: Vec<f64>,
     /// Whether sums of weights are exact in any order.
     coarse: bool,
-    /// Whether every expression was in disjunctive form: what a conjunction is worth is then summed as
-    /// its score is, and not lower.
+    /// Whether every expression was already in disjunctive form. Then the bound of a conjunction is
+    /// summed in the same order as its score and is never lower.
     native: bool,
-    /// By slot: its first conjunction, where conjunctions are not shared.
+    /// By slot: its first conjunction, if conjunctions are not shared.
     firsts: Vec<u32>,
-    /// The expressions that are evaluated.
+    /// Expressions that are evaluated on every event.
     fallback: Fallback,
 }
 
@@ -73,7 +73,7 @@ impl KIndex {
         KIndex::with_boosts(expressions, |_| 1.0, attributes, missing, options)
     }
 
-    /// The same, for expressions whose scores are multiplied.
+    /// The same, with a boost per expression.
     pub(crate) fn with_boosts<'a>(
         expressions: impl IntoIterator<Item = &'a Expression>,
         boost: impl Fn(Slot) -> f64,
@@ -128,12 +128,13 @@ impl KIndex {
         &self.slots[csr::range(&self.starts, conjunction)]
     }
 
-    /// How many expressions are evaluated on every event, because their form would be too large.
+    /// The number of expressions that are evaluated on every event because their normal form would
+    /// be too large.
     pub fn scanned(&self) -> usize {
         self.fallback.len()
     }
 
-    /// How many distinct conjunctions there are.
+    /// The number of distinct conjunctions.
     pub fn conjunctions(&self) -> usize {
         self.conjunctions.len()
     }
@@ -177,7 +178,7 @@ impl Ranked for KIndex {
         conjunctions.postings().begin_ranking(event, weights, pruning, &mut scratch.postings);
         for rank in (0..conjunctions.postings().sizes()).rev() {
             let (mut least, mut least_score) = (0, threshold(visit, 0));
-            // The second rule: nothing of this size can be among the best.
+            // The second pruning rule: nothing of this size can be among the best.
             if scratch.postings.walks[rank].bound() < least_score {
                 scratch.counters().sizes_skipped += 1;
                 continue;

@@ -1,4 +1,4 @@
-//! The worked examples of Whang et al. 2009, section 3, and what the cursor promises.
+//! The worked examples of Whang et al. 2009, section 3, and properties of the cursor.
 
 use super::*;
 use crate::testing::{Best, decode, read};
@@ -27,8 +27,8 @@ fn run(index: &KIndex, json: &str, attributes: &Attributes, skipping: bool) -> (
     (found, scratch.take_counters())
 }
 
-/// Nothing that the events below match, for the bounds that the figures give: those of the paper are
-/// higher than any weight in its figures, and hold for a key whatever the size.
+/// Expressions that the events below do not match, to obtain the bounds of the figures. The paper's
+/// bounds are higher than any weight in its figures, and apply to a key for all sizes.
 const BOUNDS: &str =
     "age = 3^1 and age = 4^3 and state = 'NY'^5 and state = 'CA'^2 and gender = 'F'^2 and gender = 'M'^1";
 
@@ -84,8 +84,8 @@ fn figures_10_to_12() {
             // c1, c2 and c5 match.
             assert_eq!((counters.candidates, counters.sizes_skipped, scored), (4, 0, 3));
         } else {
-            // c2 is skipped, because it can score no more than 2.6; and K = 1 and K = 0 as a whole,
-            // because nothing there can score more than 0.8.
+            // c2 is skipped because its score is at most 2.6, and K = 1 and K = 0 are skipped as a
+            // whole because nothing there scores more than 0.8.
             assert_eq!((counters.candidates, counters.sizes_skipped, scored), (1, 2, 1));
         }
     }
@@ -123,7 +123,7 @@ fn skipping_reads_fewer_entries() {
 
 #[test]
 fn the_longest_lists_are_searched() {
-    // All of 500 different conjunctions test `common`, and each tests a different value of `rare`.
+    // All 500 distinct conjunctions test `common`, and each tests a different value of `rare`.
     let texts: Vec<String> =
         (0..10_000).map(|number| format!("common = 1 and rare = {}", number % 500)).collect();
     let attributes = Attributes::default();
@@ -134,8 +134,8 @@ fn the_longest_lists_are_searched() {
     assert!(counters.entries < 100, "{counters:?}");
 }
 
-/// Conjunctions of all sizes, small ones that are gathered and large ones that are walked, with negations,
-/// sets that overlap and values in lists, answer as ever.
+/// Conjunctions of all sizes, both gathered and walked, with negations, overlapping sets and values
+/// in lists, give the right matches.
 #[test]
 fn all_sizes() {
     let mut seed = 7u64;
@@ -200,7 +200,7 @@ fn distinct_predicates_are_counted() {
     }
 }
 
-/// Many ranges on one attribute are few keys of an event, and answer as ever.
+/// Many ranges on one attribute make few keys per event, and give the right matches.
 #[test]
 fn many_ranges() {
     let mut seed = 1u64;
@@ -250,7 +250,7 @@ fn many_ranges() {
                 assert_eq!(found, expected, "{} on {json}", matcher.name());
             }
         }
-        // About 600 ranges, half of which hold, are some twenty keys.
+        // About 600 ranges, half of which hold, make about twenty keys.
         scratch.take_counters();
         kindex.matches(&decode(r#"{"n": 100}"#, &attributes), &mut scratch, &mut Vec::new());
         let lists = scratch.take_counters().lists;

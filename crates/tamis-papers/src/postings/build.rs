@@ -1,4 +1,4 @@
-//! How do literals become keys, and entries become lists?
+//! Turning literals into keys, and entries into lists.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,11 @@ use tamis::event::{AttributeId, Attributes};
 use tamis::expression::{Literal, NormalForm, NormalNode, Test};
 use tamis::matcher::extend::csr;
 
-/// A set of more values is one key: a set that many expressions share would fill a list per value.
+/// A larger set is one key: if many expressions share a set, it would otherwise fill one list per
+/// value.
 const MOST_VALUES: usize = 32;
-/// From this many distinct ranges of one attribute on, they become dyadic ranges instead of keys.
+/// With at least this many distinct ranges on one attribute, they become dyadic ranges instead of
+/// separate keys.
 const MANY_RANGES: usize = 32;
 
 /// The number of a distinct literal.
@@ -22,16 +24,16 @@ pub(crate) type LiteralId = u32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Role(u32);
 
-/// What kind of thing it says.
+/// The kind of a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The predicate or clause of this number is satisfied.
+    /// The predicate or clause with this number is satisfied.
     Positive,
-    /// The negated predicate of this number is not.
+    /// The negated predicate with this number is violated.
     Negative,
-    /// The attribute of the negated predicate of this number has a value.
+    /// The attribute of the negated predicate with this number has a value.
     Guard,
-    /// Nothing.
+    /// No information; the entry of the zero list.
     Always,
 }
 
@@ -53,7 +55,8 @@ impl Role {
         (self.0 >> 2) as usize
     }
 
-    /// One bit for the number of a positive role, which is below 7; the highest for a negative one.
+    /// One bit for the number of a positive role, which is below 7; the highest bit for a negative
+    /// one.
     #[inline]
     pub fn mark(self) -> u8 {
         if self.0 & 3 == Kind::Positive as u32 { 1 << (self.0 >> 2 & 7) } else { 1 << 7 }
@@ -70,27 +73,27 @@ impl Role {
     }
 }
 
-/// When is a literal true?
+/// The condition under which a literal is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sense {
-    /// If the event has one of its keys.
+    /// The event has one of its keys.
     Positive,
-    /// If it has none.
+    /// The event has none of its keys.
     Negative,
-    /// If it has none, and this attribute has a value.
+    /// The event has none of its keys, and this attribute has a value.
     Guarded(u32),
 }
 
-/// A literal as its keys.
+/// A literal with its keys.
 #[derive(Debug)]
 pub(crate) struct Interned {
     pub sense: Sense,
-    /// The attribute that has a value wherever the literal is true.
+    /// An attribute that has a value whenever the literal is true.
     pub implies: Option<u32>,
     keys: Box<[(EntryKey, f64)]>,
 }
 
-/// Where an entry goes.
+/// The key of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EntryKey {
     Key(Key),
@@ -138,8 +141,7 @@ impl<'a> PostingsBuilder<'a> {
         }
     }
 
-    /// The number of each literal of a form, by its position there; positions of other nodes mean
-    /// nothing.
+    /// The number of each literal of a form, by position; positions of other nodes are meaningless.
     pub fn literals(&mut self, form: &NormalForm) -> Vec<LiteralId> {
         let number = |node: &NormalNode| match node {
             NormalNode::Literal(literal) => self.intern(literal),
@@ -148,7 +150,7 @@ impl<'a> PostingsBuilder<'a> {
         form.nodes().iter().map(number).collect()
     }
 
-    /// The number of a literal, assigned now if it has none.
+    /// The number of a literal; assigned on first use.
     fn intern(&mut self, literal: &Literal) -> LiteralId {
         if let Some(&id) = self.literals.get(literal) {
             return id;
@@ -169,7 +171,7 @@ impl<'a> PostingsBuilder<'a> {
         let weight = |position: usize| literal.weights.as_ref().map_or(1.0, |weights| weights[position]);
         let keys = &mut self.keys;
         let (sense, keys) = match (&literal.test, literal.negated) {
-            // Not being null means having a value; like every negated predicate it scores nothing.
+            // `is not null` means having a value. Like every negated predicate, it does not score.
             (Test::IsNull, true) => (Sense::Positive, [(EntryKey::Key(keys.value(attribute)), 0.0)].into()),
             (Test::In(values), _) if values.len() <= MOST_VALUES => {
                 let pairs = values.iter().enumerate().map(|(position, value)| {
@@ -205,7 +207,7 @@ impl<'a> PostingsBuilder<'a> {
         Interned { sense, implies, keys }
     }
 
-    /// Enters an id under the keys of a literal; its weight there counts `times`.
+    /// Adds an id under the keys of a literal, with its weight multiplied by `times`.
     pub fn enter(&mut self, id: u32, size: u32, literal: LiteralId, role: Role, times: f64) {
         for position in 0..self.interned[literal as usize].keys.len() {
             let (key, weight) = self.interned[literal as usize].keys[position];
@@ -213,13 +215,13 @@ impl<'a> PostingsBuilder<'a> {
         }
     }
 
-    /// Enters an id under an attribute's having a value.
+    /// Adds an id under the key that an attribute has a value.
     pub fn enter_value(&mut self, id: u32, size: u32, attribute: u32, role: Role) {
         let key = self.keys.value(attribute);
         self.push(id, size, EntryKey::Key(key), role, 0.0);
     }
 
-    /// Enters an id in the zero list.
+    /// Adds an id to the zero list.
     pub fn enter_always(&mut self, id: u32, size: u32, role: Role) {
         self.push(id, size, EntryKey::Key(Key::Always), role, 0.0);
     }
@@ -233,7 +235,7 @@ impl<'a> PostingsBuilder<'a> {
         self.drafts.push(PendingEntry { key, size, id, role, weight });
     }
 
-    /// The keys of every range: many on one attribute are made of dyadic ranges.
+    /// The keys of every range. If an attribute has many ranges, they are made of dyadic ranges.
     fn cover_ranges(&mut self) -> Vec<Box<[Key]>> {
         let mut covers: Vec<Box<[Key]>> = vec![Box::default(); self.ranges.len()];
         let mut order: Vec<usize> = (0..self.ranges.len()).collect();
@@ -255,7 +257,7 @@ impl<'a> PostingsBuilder<'a> {
         covers
     }
 
-    /// Lays the lists out; `boost` multiplies all weights of an id.
+    /// Builds the lists; `boost` multiplies all weights of an id.
     pub fn finish(mut self, boost: impl Fn(u32) -> f64) -> Postings {
         let covers = self.cover_ranges();
         let PostingsBuilder { keys, drafts, weights, .. } = self;
@@ -290,7 +292,8 @@ impl<'a> PostingsBuilder<'a> {
         for group in drafts.chunk_by(|a, b| a.key == b.key && a.size == b.size) {
             let key = postings.keys.number(group[0].key);
             let rank = postings.sizes.partition_point(|size| *size < group[0].size) as u32;
-            // Further entries of one id go to further lists, so that no list has an id twice.
+            // Repeated entries of an id go to additional lists, so that no list contains an id
+            // twice.
             let mut layer = 0;
             for (position, draft) in group.iter().enumerate() {
                 layer = if position > 0 && group[position - 1].id == draft.id { layer + 1 } else { 0 };

@@ -1,27 +1,28 @@
-//! How do many ranges on one attribute become few keys per event?
+//! Turning many ranges on one attribute into few keys per event.
 //!
-//! The range hierarchy of Whang et al. 2009, section 2.3, with levels of halves: the bounds of all ranges divide the
-//! values into steps, a binary tree is built over the steps, and every node that some range needs is a key. A range
-//! is the few nodes that cover it without overlap, and a value has the nodes above its step: about as many keys as
-//! the logarithm of the number of ranges, whereas otherwise every range that holds would be a key of its own.
+//! The range hierarchy of Whang et al. 2009, section 2.3, as a binary tree: the bounds of all
+//! ranges divide the values into steps, and every node of a binary tree over the steps that some
+//! range needs is a key. A range is the few nodes that cover it without overlap, and a value has
+//! the nodes above its step. An event then has about as many keys as the logarithm of the number of
+//! ranges; otherwise every range that holds would be a separate key.
 //!
-//! [`Stabbing`](crate::predicates) gives every range that contains a value; posting lists are intersected, so here a value
-//! must have few keys, however many ranges contain it.
+//! [`Stabbing`](crate::predicates) finds every range that contains a value. Posting lists are
+//! intersected, so a value must have few keys here, however many ranges contain it.
 
 use tamis::expression::Test;
 use tamis::value::{Family, Value, ValueRef};
 
-/// The number of a key where there is none.
+/// A missing key.
 const NO_KEY: u32 = u32::MAX;
 
-/// The ranges on one attribute whose operands are of one family.
+/// The ranges on one attribute with operands of one family.
 #[derive(Debug)]
 pub(super) struct DyadicRanges {
-    /// The ends of the ranges, ascending. Steps are before, at and between them.
+    /// The bounds of the ranges, ascending. Steps are before, at and between them.
     ends: Vec<Value>,
-    /// By node, the root at 1 and the children of `n` at `2n` and `2n + 1`: its key.
+    /// The key of each node: the root is at 1, and the children of `n` are at `2n` and `2n + 1`.
     keys: Vec<u32>,
-    /// How many steps there are, rounded up to a power of two.
+    /// The number of steps, rounded up to a power of two.
     width: usize,
 }
 
@@ -42,7 +43,7 @@ pub(super) fn family(test: &Test) -> Family {
 }
 
 impl DyadicRanges {
-    /// The dyadic ranges of ranges over one family.
+    /// The tree for these ranges, which are over one family.
     pub fn new<'a>(ranges: impl Iterator<Item = &'a Test>) -> DyadicRanges {
         let mut ends: Vec<Value> = Vec::new();
         for test in ranges {
@@ -72,7 +73,7 @@ impl DyadicRanges {
             Test::Between(low, high) => (at(low), at(high)),
             _ => return,
         };
-        // From both ends towards the root; an empty range has no node.
+        // Walk from both ends towards the root. An empty range has no node.
         let (mut low, mut high) = (first + self.width, last + self.width + 1);
         while low < high {
             if low % 2 == 1 {
@@ -94,8 +95,8 @@ impl DyadicRanges {
         self.keys[node]
     }
 
-    /// Calls `found` with the keys of the ranges that hold on a value; values of another kind than the
-    /// operands have none.
+    /// Calls `found` with the keys of the ranges that contain a value. Values of another family
+    /// have none.
     pub fn find(&self, value: ValueRef<'_>, mut found: impl FnMut(u32)) {
         if self.ends.first().is_none_or(|end| end.family() != value.family()) {
             return;
@@ -109,7 +110,7 @@ impl DyadicRanges {
         }
     }
 
-    /// The step of a value: odd at an end, even between two.
+    /// The step of a value: odd at a bound, even between two.
     fn step(&self, value: ValueRef<'_>) -> usize {
         match self.ends.binary_search_by(|end| end.as_ref().canonical_order(value)) {
             Ok(position) => 2 * position + 1,
@@ -117,7 +118,7 @@ impl DyadicRanges {
         }
     }
 
-    /// Bytes of memory, operands not counted.
+    /// Bytes of memory, without operands.
     pub fn bytes(&self) -> usize {
         size_of::<Value>() * self.ends.len() + 4 * self.keys.len()
     }

@@ -1,15 +1,16 @@
-//! Which ids have all their predicates among the lists of an event, all of them at once?
+//! Finding all ids of a size whose predicates hold, at once.
 //!
-//! An id that must be in K of L lists is in at least one of the L - K + 1 shortest, so only those are read. Every
-//! entry sets one bit of its id: the number of its predicate, or that a negated one holds. The K - 1 longest lists
-//! are searched for the ids that were found, the shortest list first: after each, ids that lack one predicate too
-//! many are dropped. (Li, Lu and Lu 2008, "Efficient merging and filtering algorithms for approximate string
-//! searches", call it DivideSkip.) If there are many ids and a list is not much longer, it is read instead of
+//! An id that must be in K of L lists is in at least one of the L - K + 1 shortest, so only those
+//! are read completely. Every entry sets one bit for its id: the number of its predicate, or a flag
+//! that a negated one holds. The K - 1 longest lists are then searched for the ids found so far,
+//! the shortest list first. After each list, ids that lack too many predicates are dropped. (Li, Lu
+//! and Lu 2008, "Efficient merging and filtering algorithms for approximate string searches", call
+//! this DivideSkip.) If there are many ids and a list is not much longer, it is read instead of
 //! searched.
 //!
-//! A departure from Whang et al. 2009, whose Alg. 1 (`walk`) merges all lists in the order of their ids. On
-//! their workload, with lists of 91 keys, that takes a turn of the heap for nearly every entry. Ranking and
-//! cursors still need the order.
+//! A departure from Whang et al. 2009, whose Alg. 1 (`walk`) merges all lists in id order. On their
+//! workload, with lists of 91 keys, that takes one heap operation for nearly every entry. Ranking
+//! and cursors still need the order.
 
 use super::Postings;
 use super::walk::{Current, PostingScratch, Walk};
@@ -17,13 +18,14 @@ use tamis::matcher::Counters;
 use tamis::matcher::extend::OrderedSet;
 use tamis::matcher::extend::csr::gallop;
 
-/// The largest size that is gathered: an id has one byte, and one bit of it is for negated predicates.
+/// The largest size that can be gathered: an id has one byte, of which one bit is for negated
+/// predicates.
 const LARGEST: usize = 7;
 
-/// That a negated predicate holds.
+/// Flags that a negated predicate holds.
 const RULED_OUT: u8 = 1 << 7;
 
-/// Ids whose bytes are adjacent.
+/// Ids per group. Only groups with nonzero bytes are visited.
 const GROUP: usize = 8;
 
 /// Working memory of [`Postings::gather`].
@@ -31,15 +33,15 @@ const GROUP: usize = 8;
 pub(crate) struct GatherScratch {
     /// By id: the predicates that hold, one bit each, and [`RULED_OUT`]. All zero between uses.
     marks: Vec<u8>,
-    /// The groups of ids whose bytes may not be zero.
+    /// The groups of ids whose bytes may be nonzero.
     groups: OrderedSet,
     /// The ids that may still have all their predicates, ascending.
     candidates: Vec<u32>,
 }
 
 impl Postings {
-    /// Calls `found` with every id of a size, below `ids`, whose predicates all hold, ascending; false if the
-    /// size is too large for it, and nothing was done.
+    /// Calls `found` with every id of a size, below `ids`, whose predicates all hold, ascending.
+    /// Returns false, and does nothing, if the size is too large.
     pub fn gather(
         &self,
         rank: usize,
@@ -86,15 +88,15 @@ impl Postings {
         }
         counters.candidates += candidates.len() as u64;
         for id in candidates.drain(..) {
-            // Nothing is ruled out, and all predicates hold.
+            // No negated predicate holds, and all others do.
             marks[id as usize] = 0;
             found(id);
         }
         true
     }
 
-    /// Searches one of the longest lists for the candidates, and drops those that then have fewer than `least`
-    /// predicates.
+    /// Searches one of the longest lists for the candidates, and drops those that then have fewer
+    /// than `least` predicates.
     fn filter(
         &self,
         list: &Current,
@@ -106,7 +108,8 @@ impl Postings {
     ) {
         let range = list.entry as usize..list.end as usize;
         let (ids, roles) = (&self.ids[range.clone()], &self.roles[range]);
-        // A search reads about two entries per doubling of the distance, each of which may be a cache miss.
+        // A search reads about two entries per doubling of the distance, each possibly a cache
+        // miss.
         let doublings = (ids.len() / candidates.len().max(1)).max(1).ilog2() as usize + 1;
         if 4 * doublings * candidates.len() >= ids.len() {
             counters.entries += ids.len() as u64;
@@ -133,13 +136,13 @@ impl Postings {
     }
 }
 
-/// Whether an id with this mark may still have all its predicates; if not, the mark is cleared.
+/// Whether an id with this mark may still have all its predicates. If not, clears the mark.
 #[inline]
 fn keep(mark: &mut u8, least: u32, needed: usize, counters: &mut Counters) -> bool {
     if *mark < RULED_OUT && mark.count_ones() >= least {
         return true;
     }
-    // It was in enough lists, and is rejected.
+    // Count it as a candidate if it was in enough lists and is rejected here.
     counters.candidates += u64::from(mark.count_ones() as usize >= needed.max(2));
     *mark = 0;
     false

@@ -1,7 +1,7 @@
-//! Which keys does an event have?
+//! The keys of an event.
 //!
-//! Keys are numbered: first the predicates of the predicate index, then "this attribute has a value", then dyadic
-//! ranges, last the one that every event has, which leads to the zero list.
+//! Keys are numbered: first the predicates of the predicate index, then "this attribute has a
+//! value", then dyadic ranges, and last a key that every event has, which leads to the zero list.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use tamis::event::{AttributeId, Event, Presence};
 use tamis::expression::Test;
 use tamis::rank::EventWeights;
 
-/// A key while their number is not known yet.
+/// A key, before the numbers of keys are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key {
     /// A predicate without sign.
     Predicate(u32),
-    /// That an attribute has a value.
+    /// An attribute has a value.
     Value(u32),
     /// A value is in a dyadic range of an attribute.
     Span(u32),
-    /// What every event has.
+    /// Every event has it.
     Always,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Key {
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     predicates: PredicateIndex,
-    /// The attributes with a key for having a value, by the number of that key.
+    /// The attributes with a has-a-value key, by the number of that key.
     valued: Vec<AttributeId>,
     values: HashMap<AttributeId, u32, ahash::RandomState>,
     /// One per family, for attributes with many ranges.
@@ -68,7 +68,7 @@ impl Keys {
         covers
     }
 
-    /// The number of a key; new keys change it.
+    /// The number of a key; it changes when keys are added.
     pub fn number(&self, key: Key) -> u32 {
         let predicates = self.predicates.len() as u32;
         match key {
@@ -79,12 +79,12 @@ impl Keys {
         }
     }
 
-    /// How many there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.number(Key::Always) as usize + 1
     }
 
-    /// Calls `found` with the keys that the event has, each once.
+    /// Calls `found` once with each key that the event has.
     pub fn find(&self, event: &Event, scratch: &mut PredicateScratch, mut found: impl FnMut(u32)) {
         self.predicates.satisfied(event, scratch);
         scratch.found().iter().for_each(|&id| found(id));
@@ -96,7 +96,7 @@ impl Keys {
             }
         }
         if !self.dyadic_ranges.is_empty() {
-            // Several values of a list may be in one part.
+            // Several values of a list may be in the same dyadic range.
             let mut spans: Vec<u32> = Vec::new();
             for (attribute, presence) in event.iter() {
                 let (Presence::Values(values), Some(dyadic_ranges)) =
@@ -118,7 +118,7 @@ impl Keys {
         found(self.number(Key::Always));
     }
 
-    /// At least the event's weight of the values that make a key true.
+    /// An upper bound of the event's weight for the values that make a key true.
     pub fn weight(&self, key: u32, weights: &EventWeights) -> f64 {
         if weights.is_empty() {
             return 1.0;
@@ -147,7 +147,7 @@ impl Keys {
         }
     }
 
-    /// About how many bytes it takes; operands of predicates not counted.
+    /// The approximate size in bytes, without operands of predicates.
     pub fn bytes(&self) -> usize {
         let dyadic_ranges: usize = self.dyadic_ranges.values().flatten().map(DyadicRanges::bytes).sum();
         120 * self.predicates.len() + 16 * self.valued.len() + 4 * self.spans.len() + dyadic_ranges

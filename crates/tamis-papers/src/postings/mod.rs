@@ -1,24 +1,24 @@
 //! Which ids are in the posting lists of an event's keys, and in how many of them?
 //!
-//! The inverted index of Whang et al. 2009, sections 3 and 4: ids are partitioned by their *size*, the
-//! minimum number of keys that an event must have for them, and every size has a posting list per
-//! key. The caller decides what an id is, a conjunction or a whole expression, and how its entries
-//! combine.
+//! The inverted index of Whang et al. 2009, sections 3 and 4: ids are partitioned by *size*, the
+//! minimum number of keys that an event must have for them to match, and every size has a posting
+//! list per key. The caller decides what an id is, a conjunction or a whole expression, and how its
+//! entries combine.
 //!
 //! | file | the question it answers |
 //! |---|---|
 //! | `keys` | which keys does an event have? |
 //! | `dyadic_ranges` | how do many ranges on one attribute become few keys per event? |
 //! | `build` | how do entries become lists? |
-//! | `walk` | which ids are in as many lists as they must be, one after the other? |
-//! | `gather` | which are, all at once? |
+//! | `walk` | which ids are in enough lists, one after the other? |
+//! | `gather` | which ids are in enough lists, all at once? |
 //!
 //! Departures from the paper:
 //! - A key is a pair, or any other predicate that the predicate index finds; a set of more than a
-//!   few values is one key. That an attribute has a value is a key too, which stands for the
-//!   default values that the paper asks of events for its strong negation.
-//! - An id that has a key several times has its further entries in further lists, as the paper does
-//!   for its clauses; here conjunctions need it too (`a in (1, 2) and a in (2, 3)`).
+//!   few values is one key. "This attribute has a value" is a key too; it replaces the default
+//!   values that the paper adds to events for its strong negation.
+//! - Repeated entries of an id under one key go to additional lists. The paper does this for
+//!   clauses; here conjunctions need it too (`a in (1, 2) and a in (2, 3)`).
 
 mod build;
 mod dyadic_ranges;
@@ -40,7 +40,7 @@ struct List {
     rank: u32,
     start: u32,
     end: u32,
-    /// At least the weight of every entry.
+    /// An upper bound of the weights of its entries.
     bound: f64,
 }
 
@@ -48,7 +48,7 @@ struct List {
 #[derive(Debug)]
 pub(crate) struct Postings {
     keys: Keys,
-    /// Where the lists of each key begin.
+    /// The start of each key's lists.
     starts: Vec<u32>,
     lists: Vec<List>,
     /// By entry: its id. Searches read ids only, so they are stored separately.
@@ -59,7 +59,7 @@ pub(crate) struct Postings {
     entry_weights: Vec<u32>,
     /// The distinct weights.
     weights: Vec<f64>,
-    /// By key: at least the weight of every entry of any size (the paper's UB).
+    /// By key: an upper bound of the weights of its entries of any size (the paper's UB).
     bounds: Vec<f64>,
     /// The distinct sizes, ascending.
     sizes: Vec<u32>,
@@ -71,7 +71,7 @@ impl Postings {
         &self.lists[csr::range(&self.starts, key)]
     }
 
-    /// About how many bytes it takes; operands of predicates not counted.
+    /// The approximate size in bytes, without operands of predicates.
     pub fn bytes(&self) -> usize {
         self.keys.bytes()
             + 4 * self.starts.len()
@@ -99,14 +99,14 @@ impl Postings {
         lists
     }
 
-    /// Whether sums of weights are exact.
+    /// Whether sums of weights are exact in any order.
     pub fn is_coarse(&self) -> bool {
-        // No weight is above 1024.
+        // Weights are at most 1024.
         let low = self.sizes.last().is_none_or(|&size| f64::from(size) * 1024.0 <= COARSE_SUM);
         low && self.weights.iter().copied().all(is_coarse)
     }
 
-    /// At least what an entry adds to the score.
+    /// An upper bound of an entry's contribution to the score.
     pub fn worth(&self, hit: Hit) -> f64 {
         self.weights[self.entry_weights[hit.entry as usize] as usize] * hit.weight
     }

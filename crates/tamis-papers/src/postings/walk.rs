@@ -1,12 +1,12 @@
 //! Which ids are in as many lists as their size requires?
 //!
 //! The skipping of Whang et al. 2009 (Alg. 1, after WAND): with the lists sorted by their current
-//! entries, the one at position K - 1 has the first id that can be in K of them, and
-//! the lists before it skip to that id. With a threshold, the bounds of the lists up to the pivot must also
+//! entries, the list at position K - 1 has the first id that can be in K lists, and the lists
+//! before it skip to that id. With a threshold, the bounds of the lists up to the pivot must also
 //! add up to it, which is the first pruning rule of section 5.
 //!
 //! Departures from the paper: the lists are in a heap instead of being sorted again; the pivot
-//! moves on until the bounds reach the threshold, as in WAND, whereas the paper goes one id further.
+//! advances until the bounds reach the threshold, as in WAND, whereas the paper advances by one id.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,30 +33,30 @@ pub(crate) struct PostingScratch {
     pub without_skipping: bool,
 }
 
-/// A list at one of its entries.
+/// A list and its current entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Current {
     pub entry: u32,
     pub end: u32,
-    /// At least what an entry of it adds to the score.
+    /// An upper bound of the contribution of its entries to the score.
     bound: f64,
-    /// At least the event's weight of the key.
+    /// An upper bound of the event's weight for the key.
     weight: f64,
 }
 
-/// An entry of an id that was found. In what order the entries of an id come is left open.
+/// An entry of an id that was found. The entries of an id come in no particular order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hit {
     /// Its position among all entries.
     pub entry: u32,
-    /// At least the event's weight of its key.
+    /// An upper bound of the event's weight for its key.
     pub weight: f64,
 }
 
-/// The lists of one size, on the way from their first entries to their last.
+/// The lists of one size, with their current entries.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
-    /// How many lists an id must be in.
+    /// The number of lists that an id must be in.
     pub(super) needed: usize,
     pub(super) lists: Vec<Current>,
     /// The ids of current entries with their lists.
@@ -66,12 +66,12 @@ pub(crate) struct Walk {
 }
 
 impl Postings {
-    /// Finds the lists of the keys that the event has.
+    /// Finds the lists of the event's keys.
     pub fn begin(&self, event: &Event, scratch: &mut PostingScratch) {
         self.begin_ranking(event, &EventWeights::default(), Pruning::None, scratch);
     }
 
-    /// The same, with bounds on what the lists add to a score.
+    /// The same, with bounds on the lists' contributions to a score.
     pub fn begin_ranking(
         &self,
         event: &Event,
@@ -98,7 +98,7 @@ impl Postings {
             let weight = self.keys.weight(key, weights);
             for list in lists {
                 let bound = match pruning {
-                    // Entries of negated predicates alone score nothing, whatever the key.
+                    // Lists of negated predicates only do not score, for any key.
                     Pruning::Paper if list.bound > 0.0 => self.bounds[key as usize],
                     _ => list.bound,
                 };
@@ -113,7 +113,7 @@ impl Postings {
         });
     }
 
-    /// How many distinct sizes there are.
+    /// The number of distinct sizes.
     pub fn sizes(&self) -> usize {
         self.sizes.len()
     }
@@ -125,13 +125,13 @@ impl Postings {
 }
 
 impl Walk {
-    /// How many lists an id must be in.
+    /// The number of lists that an id must be in.
     pub fn needed(&self) -> usize {
         self.needed
     }
 
-    /// The next id from `least` on that is in enough lists, whose bounds add up to at least `threshold`, with its
-    /// entries as hits; the walk continues after it.
+    /// The next id from `least` on that is in enough lists, whose bounds add up to at least
+    /// `threshold`; its entries are stored as hits. The walk continues after it.
     pub fn next(
         &mut self,
         postings: &Postings,
@@ -187,15 +187,15 @@ impl Walk {
         }
     }
 
-    /// At least the score of every id of this size: the best of as many lists as it needs (the second
-    /// pruning rule of section 5).
+    /// An upper bound of the scores of this size: the sum of the highest bounds, as many as an id
+    /// needs lists (the second pruning rule of section 5).
     pub fn bound(&self) -> f64 {
         let mut bounds: Vec<f64> = self.lists.iter().map(|list| list.bound).collect();
         bounds.sort_unstable_by(|a, b| b.total_cmp(a));
         bounds.iter().take(self.needed).sum()
     }
 
-    /// Moves a list to its first entry of at least `id`, and back among the others.
+    /// Moves a list to its first entry with at least this id, and back onto the heap.
     fn skip(&mut self, postings: &Postings, list: u32, id: u32, counters: &mut Counters, skipping: bool) {
         let current = &mut self.lists[list as usize];
         let rest = &postings.ids[current.entry as usize + 1..current.end as usize];
@@ -214,7 +214,8 @@ impl Walk {
     }
 }
 
-/// The score that a match in `slot` or later must reach, given how a ranking is pruned and whether its sums are exact.
+/// The score that a match in `slot` or later must reach, depending on the pruning and on whether
+/// sums are exact.
 pub(crate) fn threshold(visit: &dyn Visit, slot: Slot, pruning: Pruning, coarse: bool) -> f64 {
     match pruning {
         Pruning::None => 0.0,

@@ -1,4 +1,4 @@
-//! Which predicates of one attribute, beyond equality and sets, does a value satisfy?
+//! Which predicates on one attribute, other than equality and sets, does a value satisfy?
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ pub(super) struct AttributeIndex {
     pub is_null: Option<PredicateId>,
     /// The position of the attribute among those with an `is null`.
     pub listed: u32,
-    /// How many tests for equality there are; the table of all predicates has them.
+    /// The number of equality tests; they are in the table of all predicates.
     pub equalities: u32,
-    /// How many sets there are; the table of all sets has them.
+    /// The number of sets; they are in the table of all sets.
     pub sets: u32,
     numbers: Option<Box<Ranges<Number>>>,
     strings: Option<Box<Ranges<Arc<str>>>>,
@@ -77,7 +77,8 @@ fn range(test: &Test) -> Option<Typed> {
         Test::Greater(value) => one(value, Range::Greater, Range::Greater, Range::Greater),
         Test::AtLeast(value) => one(value, Range::AtLeast, Range::AtLeast, Range::AtLeast),
         Test::Between(low, high) => {
-            // Both as one-sided ranges, to have them typed; ends of two types never come this far.
+            // Convert both to one-sided ranges, to get their types. Bounds of two types are
+            // rejected earlier.
             let low = one(low, Range::AtLeast, Range::AtLeast, Range::AtLeast)?;
             match (low, one(high, Range::AtMost, Range::AtMost, Range::AtMost)?) {
                 (Typed::Numbers(Range::AtLeast(low)), Typed::Numbers(Range::AtMost(high))) => {
@@ -118,7 +119,7 @@ impl AttributeIndex {
                     Test::StartsWith(text) => texts.prefixes.insert(text, id),
                     Test::EndsWith(text) => texts.suffixes.insert(text, id),
                     Test::Contains(text) => texts.substrings.insert_contains(text, id),
-                    // Orderings of booleans, which no value satisfies; the others are kept elsewhere.
+                    // Orderings of booleans hold for no value; other tests are stored elsewhere.
                     _ => {}
                 }
             }
@@ -157,7 +158,8 @@ impl AttributeIndex {
         self.drop_empty_texts();
     }
 
-    /// Adds a `like` or `matches`; returns what tries it and what it requires of a string.
+    /// Adds a `like` or `matches`. Returns the check that tries it, and the literals it requires in
+    /// a string.
     pub fn insert_pattern(&mut self, test: &Test, id: PredicateId) -> (Check, Option<Vec<Vec<u8>>>) {
         let required = required(test).map(|required| required.literals);
         let required: Option<Vec<Vec<u8>>> =
@@ -180,8 +182,9 @@ impl AttributeIndex {
         });
     }
 
-    /// Reports the predicates that hold for the value; `tried` decides whether a pattern does. In a long list,
-    /// `before` is the previous value, and what holds for it need not be reported again.
+    /// Reports the predicates that hold for the value; `tried` decides whether a pattern does. In a
+    /// long list, `before` is the previous value, and predicates that hold for it need not be
+    /// reported again.
     pub fn find(
         &self,
         before: Option<ValueRef<'_>>,

@@ -1,4 +1,4 @@
-//! Which of many predicates does an event make true, without examining the others?
+//! Which of many predicates does an event satisfy, without examining the others?
 //!
 //! Equal predicates are stored once, with a use count. For each value of an event, the index
 //! finds the predicates that hold on it:
@@ -7,14 +7,14 @@
 //! |---|---|
 //! | `=` | one probe of the table that interns predicates |
 //! | `in` | one probe of a table of (attribute, value) |
-//! | `<` `<=` `>` `>=` `between` | a search that costs the logarithm plus the answers (`ranges`, `stabbing`) |
+//! | `<` `<=` `>` `>=` `between` | a search in logarithmic time plus the number of results (`ranges`, `stabbing`) |
 //! | `starts with`, `ends with` | one walk of a trie along the text (`trie`) |
 //! | `contains` | one pass of an automaton (`substrings`) |
-//! | `like`, `matches` | tried where that pass finds a literal the pattern requires ([`required`](tamis::matcher::extend::required)); tried on every string if it requires none |
+//! | `like`, `matches` | tried if that pass finds a literal that the pattern requires ([`required`](tamis::matcher::extend::required)); tried on every string if it requires none |
 //! | `exists`, `is null` | the presence of the attribute |
 //!
-//! A predicate here has no sign. A negated one is not searched for but evaluated on request
-//! ([`PredicateIndex::literal`]), because most of them hold on most events.
+//! Predicates here have no sign. Negated ones are not searched for but evaluated on request
+//! ([`PredicateIndex::literal`]), because most of them hold for most events.
 
 mod attribute;
 mod ranges;
@@ -50,7 +50,8 @@ pub(crate) struct PredicateIndex {
     ids: HashTable<PredicateId>,
     sets: Sets,
     attributes: Vec<AttributeIndex>,
-    /// The attributes with an `is null`, which holds without any pair, and where each is listed.
+    /// The attributes with an `is null`, which can hold without any pair, and the position of each
+    /// in its list.
     nullable: Vec<AttributeId>,
 }
 
@@ -62,18 +63,18 @@ struct Entry {
     detail: Detail,
 }
 
-/// What some tests need beside their operand.
+/// Additional data of some tests.
 #[derive(Debug)]
 enum Detail {
     None,
-    /// For a set: where the predicate is listed under each of its values.
+    /// For a set: the position of the predicate in the list of each of its values.
     Listed(Box<[u32]>),
-    /// For a pattern: what tries it, and what strings must hold for it to be tried.
+    /// For a pattern: the check that tries it, and the literals of which a string must contain one.
     Pattern(Box<(Check, Option<Vec<Vec<u8>>>)>),
 }
 
 impl PredicateIndex {
-    /// The number of a predicate, assigned now if it has none; every insertion counts as a use.
+    /// The number of a predicate; assigned on first use. Every insertion counts as a use.
     pub fn insert(&mut self, attribute: AttributeId, test: &Test) -> PredicateId {
         let hash = hash_test(&self.hasher, attribute, test);
         if let Some(id) = self.find_test(hash, attribute, test) {
@@ -95,7 +96,7 @@ impl PredicateIndex {
         id
     }
 
-    /// Takes back one use of a predicate; after the last its number is free for another.
+    /// Removes one use of a predicate. After the last use its number is free.
     pub fn remove(&mut self, id: PredicateId) {
         let entry = &mut self.entries[id as usize];
         entry.references -= 1;
@@ -114,7 +115,7 @@ impl PredicateIndex {
         self.free.push(id);
     }
 
-    /// How many distinct predicates there are.
+    /// The number of distinct predicates.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
@@ -129,7 +130,7 @@ impl PredicateIndex {
         &self.entries[id as usize].test
     }
 
-    /// Finds the predicates that the event makes true.
+    /// Finds the predicates that the event satisfies.
     pub fn satisfied(&self, event: &Event, scratch: &mut PredicateScratch) {
         self.satisfied_by_pairs(event, scratch);
         for &attribute in &self.nullable {
@@ -140,8 +141,8 @@ impl PredicateIndex {
         }
     }
 
-    /// The same but for `is null` on the attributes that the event lacks: what remains costs
-    /// nothing for attributes that are not there.
+    /// The same, except for `is null` on missing attributes, so that attributes that the event
+    /// lacks cost nothing.
     pub fn satisfied_by_pairs(&self, event: &Event, scratch: &mut PredicateScratch) {
         scratch.begin(self.entries.len(), self.attributes.len());
         for (attribute, presence) in event.iter() {
@@ -190,12 +191,12 @@ impl PredicateIndex {
         }
         index.find(before, value, scratch, |id, text| match &self.entries[id as usize].detail {
             Detail::Pattern(pattern) => pattern.0.holds(ValueRef::String(text)),
-            // Only the search for an empty string is tried without a pattern, and it holds.
+            // Without a pattern, only the search for an empty string is tried, and it always holds.
             _ => true,
         });
     }
 
-    /// Whether a signed predicate is true on the event that was searched last.
+    /// Whether a signed predicate is true for the event searched last.
     pub fn literal(
         &self,
         id: PredicateId,
@@ -213,7 +214,7 @@ impl PredicateIndex {
         }
     }
 
-    /// Puts a new predicate where the search finds it.
+    /// Adds a new predicate to the search structures.
     fn attach(&mut self, id: PredicateId, attribute: AttributeId, test: &Test) -> Detail {
         let index = &mut self.attributes[attribute as usize];
         match test {
@@ -279,7 +280,8 @@ impl Entry {
     }
 }
 
-/// The hash of a predicate; an equality has that of its attribute and value, so that a value finds it.
+/// The hash of a predicate. An equality has the hash of its attribute and value, so that a value
+/// finds it.
 fn hash_test(hasher: &ahash::RandomState, attribute: AttributeId, test: &Test) -> u64 {
     match test {
         Test::Equal(value) => hash_value(hasher, attribute, value.as_ref()),

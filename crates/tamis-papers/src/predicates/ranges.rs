@@ -1,7 +1,7 @@
 //! Which orderings and ranges on one attribute does a value satisfy?
 //!
-//! One-sided tests are sorted by their operand, so the satisfied ones are contiguous; two-sided
-//! ones are intervals in a stabbing structure. In both cases the cost is logarithmic plus the answers.
+//! One-sided tests are sorted by operand, so the satisfied ones are contiguous; two-sided ones are
+//! intervals in a stabbing structure. Both take logarithmic time plus the number of results.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -52,7 +52,7 @@ pub(super) enum Range<K> {
     Between(K, K),
 }
 
-/// The tests with one operand: equal tests are one predicate, so there is at most one of each.
+/// The tests with one operand. Equal tests are one predicate, so there is at most one of each kind.
 #[derive(Debug, Default)]
 struct Ends {
     strict: Option<PredicateId>,
@@ -82,7 +82,7 @@ impl<K: Ord + Clone> Ranges<K> {
             Range::AtMost(key) => self.below.entry(key).or_default().inclusive = Some(predicate),
             Range::Greater(key) => self.above.entry(key).or_default().strict = Some(predicate),
             Range::AtLeast(key) => self.above.entry(key).or_default().inclusive = Some(predicate),
-            // An empty range is satisfied by nothing.
+            // An empty range never holds.
             Range::Between(low, high) if low > high => {}
             Range::Between(low, high) => self.between.insert(low, high, predicate),
         }
@@ -109,8 +109,8 @@ impl<K: Ord + Clone> Ranges<K> {
         }
     }
 
-    /// Reports the tests that `value` satisfies; those that a lesser value `before` satisfies as well need not be
-    /// reported.
+    /// Reports the tests that `value` satisfies. Those that a smaller value `before` also satisfies
+    /// need not be reported.
     pub fn find<Q: Ord + ?Sized>(&self, before: Option<&Q>, value: &Q, mut report: impl FnMut(PredicateId))
     where
         K: Borrow<Q>,

@@ -1,6 +1,6 @@
-//! What is known about the event being searched for?
+//! The state of a search for one event.
 //!
-//! Memory is reused by every index that is searched with it.
+//! The memory is reused by every index that is searched with it.
 
 use super::substrings::States;
 use crate::predicates::PredicateId;
@@ -16,18 +16,18 @@ pub(crate) enum Seen {
     Values,
 }
 
-/// Working memory of a search, one per thread.
+/// Scratch memory of a search, one per thread.
 #[derive(Debug, Default)]
 pub(crate) struct PredicateScratch {
     /// The predicates that hold.
     held: ListedSet,
-    /// By attribute: what the event has.
+    /// By attribute: the kind of the event's values.
     seen: Stamped<Seen>,
     pub(super) states: States,
 }
 
 impl PredicateScratch {
-    /// Forgets the last event.
+    /// Prepares for the next event.
     pub(super) fn begin(&mut self, predicates: usize, attributes: usize) {
         self.held.begin(predicates);
         self.seen.begin(attributes);
@@ -42,7 +42,7 @@ impl PredicateScratch {
         self.seen.get(attribute as usize).unwrap_or_default()
     }
 
-    /// The predicates found to hold, each once.
+    /// The predicates found to hold, without duplicates.
     pub fn found(&self) -> &[PredicateId] {
         self.held.members()
     }
@@ -52,7 +52,7 @@ impl PredicateScratch {
         self.held.contains(predicate)
     }
 
-    /// Records that a predicate holds; several values of one attribute may report it.
+    /// Records that a predicate holds. Several values of one attribute may report it.
     pub(super) fn report(&mut self, predicate: PredicateId) {
         self.held.insert(predicate);
     }

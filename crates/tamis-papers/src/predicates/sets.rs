@@ -1,8 +1,8 @@
 //! Which sets contain a value?
 //!
-//! A table of (attribute, value) lists the sets that contain it. A set stores its position in each of
-//! its lists, and each entry of a list stores which value of its set it belongs to. So a set is removed
-//! from a list of any length in constant time: the last entry takes its place.
+//! A table of (attribute, value) lists the sets that contain it. A set stores its position in each
+//! of its lists, and each list entry stores which value of its set it belongs to. So removing a set
+//! from a list of any length takes constant time: the last entry takes its position.
 
 use hashbrown::HashTable;
 
@@ -38,7 +38,7 @@ impl Key {
 }
 
 impl Sets {
-    /// Lists a set under its values; returns its place in each list.
+    /// Adds a set to the lists of its values. Returns its position in each list.
     pub fn insert(
         &mut self,
         hasher: &ahash::RandomState,
@@ -62,8 +62,8 @@ impl Sets {
             .collect()
     }
 
-    /// Takes a set out of its lists. Returns what took its places: a predicate, the position of the
-    /// value in that predicate's set, and its new place.
+    /// Removes a set from its lists. Returns the entries that were moved: a predicate, the position
+    /// of the value in its set, and its new position.
     pub fn remove(
         &mut self,
         hasher: &ahash::RandomState,
@@ -88,7 +88,7 @@ impl Sets {
         moved
     }
 
-    /// Reports the sets that have the value.
+    /// Reports the sets that contain the value.
     pub fn find(
         &self,
         hash: u64,

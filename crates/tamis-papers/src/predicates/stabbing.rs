@@ -1,26 +1,27 @@
 //! Which of many intervals contain a value?
 //!
-//! Intervals are stored in priority search trees (McCreight 1985), each an array without pointers: a node
-//! is the interval of its subtree that reaches highest, and the others are halved by their low ends.
-//! A search costs the logarithm of the size plus the answers. A tree does not change, except for marks on
-//! removed intervals. New intervals wait in a short list and move into trees of doubling sizes, so
-//! an interval is moved a logarithmic number of times.
+//! Intervals are stored in priority search trees (McCreight 1985), each an array without pointers:
+//! a node is the interval of its subtree with the highest upper end, and the others are split in
+//! half by their low ends. A search takes logarithmic time plus the number of results. A tree does
+//! not change, except for marks on removed intervals. New intervals are kept in a short list and
+//! move into trees of doubling sizes, so an interval moves a logarithmic number of times.
 //!
-//! The compiled matcher of `tamis` has its own search (`matcher/compiled/ranges`). Its intervals never change, are of
-//! ranks instead of values, and are stored in columns of a file, so they need no keys, marks or lists of trees.
+//! The compiled matcher of `tamis` has a different search (`matcher/compiled/ranges`). Its
+//! intervals never change, are of ranks instead of values, and are stored in columns of a file, so
+//! they need no keys, marks or lists of trees.
 
 use std::borrow::Borrow;
 
 use crate::predicates::PredicateId;
 
-/// How many new intervals are tested one by one before they become a tree.
+/// The number of new intervals tested one by one before they become a tree.
 const RECENT: usize = 32;
 
 /// A changing set of intervals, both ends included.
 #[derive(Debug)]
 pub(super) struct Stabbing<K> {
     recent: Vec<Interval<K>>,
-    /// Each was at least as large as the sum of those after it when it was built.
+    /// When built, each tree was at least as large as all later ones together.
     trees: Vec<Tree<K>>,
 }
 
@@ -90,7 +91,8 @@ impl<K: Ord + Clone> Stabbing<K> {
         }
     }
 
-    /// Reports the intervals that hold `value`; those that hold a lesser value `before` as well need not be reported.
+    /// Reports the intervals that contain `value`. Those that also contain a smaller value `before`
+    /// need not be reported.
     pub fn find<Q: Ord + ?Sized>(&self, before: Option<&Q>, value: &Q, mut report: impl FnMut(PredicateId))
     where
         K: Borrow<Q>,
@@ -121,7 +123,8 @@ impl<K: Ord + Clone> Tree<K> {
                 live: true,
             })
             .collect();
-        // The highest of each sorted run becomes its root, in place, and its halves are runs again.
+        // The interval with the highest upper end of each sorted run becomes its root, in place;
+        // the two halves are runs again.
         let mut runs = vec![(0, nodes.len())];
         while let Some((start, size)) = runs.pop() {
             let run = &mut nodes[start..start + size];
@@ -167,7 +170,7 @@ impl<K: Ord + Clone> Tree<K> {
     where
         K: Borrow<Q>,
     {
-        // Halving keeps the depth, and with it this stack, below the bits of a size.
+        // Halving bounds the depth, and so this stack, by the number of bits of a size.
         let mut stack = [(0, 0); usize::BITS as usize + 1];
         stack[0] = (0, self.nodes.len());
         let mut waiting = 1;
@@ -178,7 +181,8 @@ impl<K: Ord + Clone> Tree<K> {
                 continue;
             }
             let node = &self.nodes[start];
-            // A subtree that passes holds an answer or is the one of its depth that `value` cuts.
+            // A subtree that is not skipped contains a result, or is the only one of its depth that
+            // `value` cuts.
             if node.interval.high.borrow() < value || node.lowest.0.borrow() > value {
                 continue;
             }

@@ -1,9 +1,10 @@
 //! Which of many literals does a text contain, and which patterns may it therefore match?
 //!
-//! Literals are found by Aho-Corasick automata, with one pass over the text for each. An automaton does not change:
-//! new literals are kept in a short list, searched one by one, and move into automata of doubling sizes, so a literal
-//! is compiled a logarithmic number of times. A removed literal stays in its automaton, without a predicate, until
-//! half of the automaton's literals are removed.
+//! Literals are found by Aho-Corasick automata, with one pass over the text for each. An automaton
+//! does not change: new literals are kept in a short list, searched one by one, and move into
+//! automata of doubling sizes, so a literal is compiled a logarithmic number of times. A removed
+//! literal stays in its automaton, without a predicate, until half of the automaton's literals are
+//! removed.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,52 +15,52 @@ use aho_corasick::{Anchored, MatchKind};
 
 use crate::predicates::PredicateId;
 
-/// How many new literals are searched one by one before they are compiled.
+/// The number of new literals searched one by one before they are compiled.
 const RECENT: usize = 16;
 
 type LiteralId = u32;
 
-/// States of an automaton that were met in a text; a text that repeats itself meets few.
+/// Automaton states visited in a text; repetitive text visits few.
 pub(super) type States = HashSet<u32, ahash::RandomState>;
 
-/// A changing set of literals and of what is to be done where one is found.
+/// A changing set of literals, with the predicates to report when one is found.
 #[derive(Debug, Default)]
 pub(super) struct Substrings {
     ids: HashMap<Arc<[u8]>, LiteralId, ahash::RandomState>,
     literals: Vec<Literal>,
     free: Vec<LiteralId>,
-    /// Literals that no automaton has.
+    /// Literals that are in no automaton yet.
     recent: Vec<LiteralId>,
     parts: Vec<Part>,
-    /// Patterns without a literal, candidates on every text.
+    /// Patterns without a literal, which are candidates on every text.
     unfiltered: Vec<PredicateId>,
 }
 
 #[derive(Debug, Default)]
 struct Literal {
     text: Arc<[u8]>,
-    /// True where the literal is found.
+    /// Holds if the literal is found.
     contains: Option<PredicateId>,
-    /// To be tried where the literal is found.
+    /// To be tried if the literal is found.
     candidates: Vec<PredicateId>,
-    /// The part that has it, if one has.
+    /// The part that contains it, if any.
     part: Option<u32>,
 }
 
 #[derive(Debug)]
 struct Part {
-    /// `None` if the literals are too many for one; they are then searched one by one.
+    /// `None` if there are too many literals for one; they are then searched one by one.
     automaton: Option<NFA>,
     literals: Vec<LiteralId>,
-    /// How many of the literals are still used.
+    /// The number of literals still in use.
     live: usize,
 }
 
 impl Substrings {
-    /// Adds a predicate that is true of the texts that hold `literal`.
+    /// Adds a predicate that holds for texts that contain `literal`.
     pub fn insert_contains(&mut self, literal: &str, predicate: PredicateId) {
         if literal.is_empty() {
-            // Every text holds it; trying it is as cheap as knowing that.
+            // Every text contains it; trying it is as cheap as a special case.
             self.unfiltered.push(predicate);
             return;
         }
@@ -77,7 +78,7 @@ impl Substrings {
         }
     }
 
-    /// Adds a predicate to be tried on the texts that hold one of the literals, or on every text.
+    /// Adds a predicate to be tried on texts that contain one of the literals, or on every text.
     pub fn insert_candidate(&mut self, required: Option<&[Vec<u8>]>, predicate: PredicateId) {
         let Some(required) = required else {
             self.unfiltered.push(predicate);
@@ -109,7 +110,7 @@ impl Substrings {
         self.unfiltered.is_empty() && self.recent.is_empty() && self.parts.iter().all(|part| part.live == 0)
     }
 
-    /// Reports predicates that are true of the text, with `true`, and those to be tried on it.
+    /// Reports the predicates that hold for the text, with `true`, and those to be tried on it.
     pub fn find(&self, text: &str, states: &mut States, mut report: impl FnMut(PredicateId, bool)) {
         self.unfiltered.iter().for_each(|&predicate| report(predicate, false));
         let text = text.as_bytes();
@@ -196,7 +197,7 @@ impl Substrings {
         self.parts.push(part);
     }
 
-    /// The literals that are still used.
+    /// The literals that are still in use.
     fn keep_used(&mut self, literals: Vec<LiteralId>) -> Vec<LiteralId> {
         let (unused, used): (Vec<_>, Vec<_>) =
             literals.into_iter().partition(|&id| self.literals[id as usize].is_unused());
@@ -226,8 +227,8 @@ impl Literal {
     }
 }
 
-/// Reports the patterns of the automaton that occur anywhere in the text, each at least once. The patterns of a state
-/// are reported once however often the text leads there.
+/// Reports the patterns of the automaton that occur in the text, each at least once. The patterns
+/// of a state are reported once, however often the text leads there.
 fn walk(automaton: &NFA, text: &[u8], states: &mut States, mut found: impl FnMut(usize)) {
     let Ok(mut state) = automaton.start_state(Anchored::No) else { return };
     states.clear();
@@ -240,7 +241,8 @@ fn walk(automaton: &NFA, text: &[u8], states: &mut States, mut found: impl FnMut
         }
     }
     if states.capacity() > 1 << 12 {
-        // Clearing costs the capacity, which one long text must not leave to all that follow.
+        // Clearing takes time proportional to the capacity, so do not keep a large one after a long
+        // text.
         *states = States::default();
     }
 }

@@ -1,4 +1,5 @@
-//! The index finds what putting every predicate to the event finds, also as predicates come and go.
+//! The index finds the same predicates as evaluating each on the event, also while predicates are
+//! added and removed.
 
 use super::*;
 use proptest::collection::vec;
@@ -19,7 +20,7 @@ fn decode(json: &str, attributes: &Attributes) -> Event {
     event
 }
 
-/// Predicates with many texts that overlap, and numbers that are close.
+/// Predicates with many overlapping texts and close numbers.
 fn crowded() -> impl Strategy<Value = Predicate> {
     let operand = prop_oneof![
         (-20..20i64, 0..10i64).prop_map(|(low, length)| (
@@ -53,7 +54,7 @@ fn crowded_event() -> impl Strategy<Value = String> {
     (vec(value(), 0..4), value()).prop_map(|(a, b)| format!("{{\"a\": [{}], \"b\": {b}}}", a.join(", ")))
 }
 
-/// Makes changes to an index and compares it with trying everything after the last change.
+/// Applies changes to an index, and compares it with evaluating every predicate.
 fn compare(changes: &[(Predicate, bool)], events: &[String]) -> Result<(), TestCaseError> {
     let attributes = Attributes::default();
     let mut index = PredicateIndex::default();
@@ -123,7 +124,7 @@ proptest! {
     }
 }
 
-/// Large sets and many ranges on one attribute, some of them gone again.
+/// Large sets and many ranges on one attribute, some of which are removed.
 #[test]
 fn sizes_that_are_ordinary() {
     let attributes = Attributes::default();

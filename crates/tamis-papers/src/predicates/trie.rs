@@ -1,7 +1,7 @@
 //! Which of many strings does a text start or end with?
 //!
-//! A radix trie: one walk along the text finds all of them, so the cost is that of reading the
-//! text once, however many strings there are. Suffixes are prefixes of the reversed text.
+//! A radix trie: one walk along the text finds all of them, so the cost is that of reading the text
+//! once, however many strings there are. Suffixes are prefixes of the reversed text.
 
 use crate::predicates::PredicateId;
 
@@ -33,10 +33,10 @@ pub(super) struct Trie {
 
 #[derive(Debug, Default)]
 struct TrieNode {
-    /// The bytes from the parent to here, in the order of the walk.
+    /// The bytes from the parent to this node, in walk order.
     label: Vec<u8>,
     predicate: Option<PredicateId>,
-    /// By the first byte of their labels, ascending.
+    /// Sorted by the first byte of their labels.
     children: Vec<(u8, u32)>,
 }
 
@@ -118,7 +118,7 @@ impl Trie {
         self.nodes[node as usize].children.binary_search_by_key(&byte, |&(first, _)| first)
     }
 
-    /// How many bytes of the node's label agree with the text from `distance` on.
+    /// The number of bytes of the node's label that agree with the text from `distance` on.
     fn common(&self, node: u32, text: &[u8], distance: usize) -> usize {
         let label = self.nodes[node as usize].label.iter().enumerate();
         label.take_while(|(at, byte)| self.end.byte(text, distance + at) == Some(**byte)).count()
@@ -137,7 +137,7 @@ impl Trie {
         }
     }
 
-    /// Cuts the label of a node: the node keeps the first part, a new child takes the rest.
+    /// Splits the label of a node: the node keeps the first part, a new child gets the rest.
     fn split(&mut self, node: u32, length: usize) {
         let rest = {
             let node = &mut self.nodes[node as usize];
@@ -149,7 +149,7 @@ impl Trie {
         self.nodes[node as usize].children = vec![(first, child)];
     }
 
-    /// Joins a node that only passes on to one child with that child.
+    /// Merges a node without predicate and with one child with that child.
     fn absorb(&mut self, node: u32) {
         let passes = |node: &TrieNode| node.predicate.is_none() && node.children.len() == 1;
         if node == ROOT || !passes(&self.nodes[node as usize]) {

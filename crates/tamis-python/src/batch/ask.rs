@@ -1,4 +1,4 @@
-//! What is asked of every event of a batch, and how is the answer written?
+//! The query of a batch method, and how its results are written.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,22 +14,22 @@ use tamis::{Event, IdRef};
 use crate::hits::Hits;
 use crate::{error, id, rank};
 
-/// What is asked of every event of a batch.
+/// The query to run for every event of a batch.
 pub enum Ask<'a> {
-    /// All matches; of Arrow data, perhaps with metadata, and with events looked at so.
+    /// All matches; for Arrow data, optionally with metadata, and with this evaluation.
     All { metadata: bool, evaluation: Evaluation },
-    /// All matches, as JSON, which are counted where that is wanted; and how many more bytes it may take.
+    /// All matches as JSON, counted in `hits` if given. `room` is the number of bytes left.
     Json { hits: Option<&'a Hits>, room: AtomicUsize },
     /// The best matches, given the weights of all events.
     Top(usize, &'a EventWeights),
     /// The matches of the highest priorities.
     First(usize),
-    /// How many events each subscription matches, summed up here.
+    /// How many events each subscription matches; summed up here.
     Count(Mutex<Counts>),
 }
 
 impl Ask<'_> {
-    /// What is found, with scores where there are any.
+    /// The results, with scores if the query ranks.
     pub(super) fn answer<'s>(
         &self,
         snapshot: &'s Snapshot,
@@ -76,7 +76,7 @@ impl Ask<'_> {
         }
     }
 
-    /// All ids that an event matches, by its position among those that were matched together.
+    /// All ids that an event matches; `position` is that among the events matched together.
     pub(super) fn write_matches<'py>(
         &self,
         py: Python<'py>,
@@ -100,12 +100,12 @@ impl Ask<'_> {
         PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?).map(Bound::into_any)
     }
 
-    /// Whether no more events are to be looked at.
+    /// Whether the room is used up and no more events should be matched.
     pub(super) fn is_full(&self) -> bool {
         matches!(self, Ask::Json { room, .. } if room.load(Relaxed) == 0)
     }
 
-    /// What an event that was not read has.
+    /// The result of an event that could not be read.
     pub(super) fn nothing<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         match self {
             Ask::Json { .. } => PyBytes::new(py, b"[]").into_any(),
@@ -113,7 +113,7 @@ impl Ask<'_> {
         }
     }
 
-    /// Appends what events have that match nothing, because they could not be read, up to a number of results.
+    /// Appends results for events that could not be read, up to a number of results.
     pub(super) fn fill_up(&self, results: &Bound<'_, PyList>, count: usize) -> PyResult<()> {
         (results.len()..count).try_for_each(|_| results.append(self.nothing(results.py())))
     }

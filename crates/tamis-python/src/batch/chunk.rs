@@ -1,4 +1,4 @@
-//! How are the decoded events of a chunk matched without holding the interpreter?
+//! Matching the decoded events of a chunk without the interpreter's lock.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +12,16 @@ use crate::working::Working;
 use crate::xml::Source;
 use crate::{error, id};
 
-/// Events that are matched first, to see how long they take.
+/// Events matched first, to measure how long they take.
 const FIRST: usize = 16;
 
-/// The longest that matching keeps the interpreter from noticing an interrupt.
+/// The maximum time without checking for interrupts.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl Index {
-    /// Matches the decoded events of a chunk without the interpreter's lock, and appends a list of ids
-    /// for each event of the chunk. There are as many documents as events in the chunk, or none.
+    /// Matches the decoded events of a chunk without the interpreter's lock, and appends a list of
+    /// ids for each event of the chunk. There are as many documents as events in the chunk, or
+    /// none.
     #[expect(clippy::too_many_arguments, reason = "what a chunk consists of")]
     pub(super) fn match_all<'py>(
         &self,
@@ -42,7 +43,7 @@ impl Index {
             let row = decoded.next_if(|(row, _)| row.position == position);
             match (document, row) {
                 (Ok(document), Some((row, _))) => row.document = document,
-                // An event is refused once.
+                // An event is refused only once.
                 (_, None) => {}
                 (Err(failure), Some((row, unreadable))) => {
                     refusals.note(py, first + position, row.line, Part::Document, failure)?;
@@ -97,8 +98,8 @@ impl Index {
     }
 }
 
-/// Matches decoded events together, without the interpreter's lock, and appends a list of ids for each of the
-/// `count` events that they are of.
+/// Matches decoded events together without the interpreter's lock, and appends a list of ids for
+/// each of the `count` events of the chunk.
 fn match_together<'py>(
     py: Python<'py>,
     asked: &Asked<'_>,
@@ -121,7 +122,7 @@ fn match_together<'py>(
             (matched, started.elapsed())
         });
         let matched = matched.map_err(|error| error::raise(py, &error))?;
-        // As many as are likely to be matched in time. Where none was, because a segment took it all, fewer.
+        // As many as can be matched in time. Fewer if none was, because one segment took all of it.
         length = match u32::try_from(matched) {
             Ok(0) | Err(_) => (length / 4).max(1),
             Ok(count) => {

@@ -1,4 +1,4 @@
-//! Many events at once: as an iterable, as JSON lines, or as Arrow data.
+//! Matching many events at once: an iterable, JSON lines, or Arrow data.
 
 mod ask;
 mod chunk;
@@ -26,24 +26,24 @@ use crate::working::{next_event, with_working};
 use crate::xml::Source;
 use crate::{arrow, error, event, id};
 
-/// Events decoded before they are matched together, without the interpreter's lock.
+/// The number of events that are decoded, then matched together without the interpreter's lock.
 const CHUNK: usize = 256;
 
-/// A batch method at work.
+/// A call of a batch method.
 pub struct Asked<'a> {
     pub name: &'static str,
     pub snapshot: &'a Snapshot,
     pub ask: Ask<'a>,
-    /// The subscriptions that count, if not all.
+    /// The subscriptions that `where` selects; all if `None`.
     pub selection: Option<&'a Selection>,
     pub on_error: OnError,
-    /// The moment that `now()` is for all events.
+    /// The value of `now()` for all events.
     pub now: Timestamp,
-    /// When the batch fails.
+    /// The time at which the batch fails.
     pub deadline: Option<Deadline>,
 }
 
-/// What a batch method takes besides what it asks.
+/// The arguments of a batch method, apart from its query.
 pub struct Batch<'a, 'py> {
     pub name: &'static str,
     pub events: &'a Bound<'py, PyAny>,
@@ -55,7 +55,7 @@ pub struct Batch<'a, 'py> {
     pub timeout: Option<f64>,
 }
 
-/// An event of a chunk that was decoded.
+/// A decoded event of a chunk.
 pub struct Row {
     /// Its position in the chunk.
     pub position: usize,
@@ -65,7 +65,7 @@ pub struct Row {
 }
 
 impl Index {
-    /// The documents of the next events, in order; none where there are none at all.
+    /// The documents of the next events, in order; empty if there are no documents at all.
     fn next_documents<'py>(
         &self,
         documents: Option<&Bound<'py, PyIterator>>,
@@ -76,7 +76,8 @@ impl Index {
         let mut sources = Vec::with_capacity(count);
         for position in first..first + count {
             let Some(document) = documents.clone().next().transpose()? else {
-                let message = format!("there is no document for event {position}; give None for none");
+                let message =
+                    format!("there is no document for event {position}; pass None for an event without one");
                 return Err(error::event(documents.py(), &message));
             };
             sources.push(self.document(Some(&document)));
@@ -84,7 +85,7 @@ impl Index {
         Ok(sources)
     }
 
-    /// Asks the same of every event of a batch.
+    /// Runs the query for every event of a batch.
     pub(crate) fn ask_batch<'py>(
         &self,
         py: Python<'py>,
@@ -106,7 +107,7 @@ impl Index {
             let documents = documents.map(|documents| {
                 documents.extract::<&str>().map_err(|_| {
                     PyTypeError::new_err(
-                        "with Arrow data, `documents` is the name of the column of documents",
+                        "with Arrow data, `documents` must be the name of the column of documents",
                     )
                 })
             });
@@ -128,7 +129,7 @@ impl Index {
                 format!("{name} takes an iterable of events, not one event; call {one}, or give a list");
             return Err(error::event(py, &message));
         }
-        let documents = documents.map(|documents| iterate(documents, "`documents` is an iterable"));
+        let documents = documents.map(|documents| iterate(documents, "`documents` must be an iterable"));
         self.match_events(py, asked, events, documents.transpose()?.as_ref())
     }
 
@@ -148,8 +149,7 @@ impl Index {
             None => self.match_iterable(py, asked, events, documents, &results, &mut refusals)?,
         }
         if documents.and_then(|documents| documents.clone().next()).transpose()?.is_some() {
-            let message =
-                format!("there are more documents than events, of which there are {}", results.len());
+            let message = format!("there are more documents than events ({})", results.len());
             return Err(error::event(py, &message));
         }
         let Ask::Count(counts) = &asked.ask else { return refusals.finish(results.into_any()) };
@@ -265,7 +265,8 @@ impl Index {
         }
     }
 
-    /// Has other threads match chunks, which `fill` fills until one stays empty, and appends a list of ids for each event.
+    /// Lets other threads match chunks, which `fill` fills until one stays empty, and appends a
+    /// list of ids for each event.
     fn pipeline<'py, 't>(
         &self,
         py: Python<'py>,
@@ -314,7 +315,8 @@ impl Index {
     }
 }
 
-/// Whether other threads match what comes next: a whole chunk was matched already, so that more is likely to come.
+/// Whether to use other threads from now on: a whole chunk was matched already, so more are likely
+/// to follow.
 fn is_pipelined(
     asked: &Asked<'_>,
     documents: Option<&Bound<'_, PyIterator>>,

@@ -1,4 +1,4 @@
-//! Which nodes do the events of Arrow data reach?
+//! Searching a graph for the events of Arrow data.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use crate::interrupt::interruptible;
 use crate::options::read_now;
 
 impl Graph {
-    /// The nodes that the rows of Arrow data reach, from one source or from that which a column names.
+    /// The nodes that the rows of Arrow data reach, from one source or from the source in a column.
     pub(super) fn match_arrow<'py>(
         &self,
         py: Python<'py>,
@@ -27,13 +27,13 @@ impl Graph {
         let now = read_now(now, snapshot.attributes())?;
         let one = source.map(|source| find(py, &snapshot, source)).transpose()?;
         if one.is_some() == sources.is_some() {
-            let message = "with Arrow data, give `source`, a node, or `sources`, the column of each event's";
+            let message = "with Arrow data, pass `source`, a node, or `sources`, the column with the source of each event";
             return Err(PyValueError::new_err(message));
         }
         arrow::each_batch(py, events, on_error, |batch, first| {
             let starts = match (one, sources) {
                 (None, Some(column)) => ArrowSources::each(batch, column),
-                (source, _) => Ok(ArrowSources::one(source.expect("one of the two is given"))),
+                (source, _) => Ok(ArrowSources::one(source.expect("checked above"))),
             };
             let events = ArrowEvents::new(batch, column, snapshot.attributes());
             let (starts, events) = starts

@@ -1,4 +1,4 @@
-//! Which nodes do many events reach, that come as an iterable or as JSON lines?
+//! Searching a graph for many events: an iterable, or JSON lines.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::items::iterate_events;
 use crate::options::read_now;
 use crate::refused::{Part, Refusals};
 
-/// Events decoded before they are searched for together, without the interpreter's lock.
+/// The number of events that are decoded, then searched for together without the interpreter's
+/// lock.
 const CHUNK: usize = 64;
 
 impl Graph {
@@ -51,7 +52,7 @@ impl Graph {
             }
             decoded.resize_with(decoded.len().max(chunk.len()), Event::default);
             let done = results.len();
-            // The events that could be read, which are the first ones of `decoded`.
+            // The events that could be read come first in `decoded`.
             let (mut starts, mut rows) = (Vec::with_capacity(chunk.len()), Vec::with_capacity(chunk.len()));
             for (position, (object, line)) in chunk.iter().enumerate() {
                 let start = sources.get(done + position).ok_or_else(|| sources.too_few(py))?;
@@ -94,7 +95,7 @@ impl Graph {
     }
 }
 
-/// Events, with the numbers of their lines in JSON lines.
+/// Events, with line numbers for JSON lines.
 type Events<'a, 'py> = Box<dyn Iterator<Item = PyResult<(Bound<'py, PyAny>, Option<usize>)>> + 'a>;
 
 fn json_lines<'a, 'py: 'a>(
@@ -106,10 +107,10 @@ fn json_lines<'a, 'py: 'a>(
     lines.map(move |(line, number)| Ok((PyBytes::new(py, line).into_any(), Some(number))))
 }
 
-/// Where the events of a batch start.
+/// The sources of a batch's events.
 enum Sources {
     One(PyResult<NodeNumber>),
-    /// An event whose source is no node is refused like one that cannot be read.
+    /// An event whose source is not a node is refused like one that cannot be read.
     Each(Vec<PyResult<NodeNumber>>),
 }
 
@@ -131,7 +132,7 @@ impl Sources {
 
     fn too_few(&self, py: Python<'_>) -> PyErr {
         let count = if let Sources::Each(nodes) = self { nodes.len() } else { 1 };
-        error::graph(py, &format!("there are more events than sources, which are {count}"))
+        error::graph(py, &format!("there are more events than sources ({count})"))
     }
 
     fn check(&self, py: Python<'_>, events: usize) -> PyResult<()> {

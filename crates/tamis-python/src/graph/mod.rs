@@ -37,7 +37,7 @@ pub use matches::GraphMatches;
 use read::subject;
 
 thread_local! {
-    /// Working memory of batches, reused from call to call.
+    /// Scratch memory of batches, reused from call to call.
     static WORKING: RefCell<graph::Working> = RefCell::default();
 }
 
@@ -124,14 +124,14 @@ impl Graph {
         edges: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let mut batch = Batch::default();
-        let expected = "nodes are an iterable of ids, or of (id, expression) pairs";
+        let expected = "nodes must be an iterable of ids, or of (id, expression) pairs";
         let nodes = nodes.map(|nodes| items::pairs(nodes, expected)).transpose()?;
         for node in nodes.into_iter().flat_map(items::enumerate) {
             let (position, node) = node?;
             self.read_node(py, &node, &mut batch)
                 .map_err(|failure| error::at_item(py, failure, position, &subject("node", &node)))?;
         }
-        let expected = "edges are an iterable of (source, target) pairs";
+        let expected = "edges must be an iterable of (source, target) pairs";
         let edges = edges.map(|edges| items::iterate(edges, expected)).transpose()?;
         for edge in edges.into_iter().flat_map(items::enumerate) {
             let (position, edge) = edge?;
@@ -351,7 +351,10 @@ impl Graph {
         let deadline = error::deadline(timeout)?;
         let max_cost = max_cost.unwrap_or(f64::INFINITY);
         if max_cost.is_nan() || max_cost < 0.0 {
-            return Err(error::graph(py, &format!("max_cost is a number from 0, not {max_cost}")));
+            return Err(error::graph(
+                py,
+                &format!("max_cost must be a number of at least 0, not {max_cost}"),
+            ));
         }
         let snapshot = self.graph.snapshot();
         let source = find(py, &snapshot, source)?;
@@ -484,7 +487,7 @@ impl Graph {
     }
 }
 
-/// The arguments of `match_batch` that hold for all forms of events.
+/// The arguments of `match_batch` that apply to all forms of events.
 pub(super) struct GraphBatch<'a, 'py> {
     pub events: &'a Bound<'py, PyAny>,
     pub strategy: Strategy,
@@ -502,6 +505,6 @@ fn find(py: Python<'_>, snapshot: &Arc<GraphSnapshot>, id: &Bound<'_, PyAny>) ->
 fn read_strategy(name: &str) -> PyResult<Strategy> {
     Strategy::by_name(name).ok_or_else(|| {
         let names = Strategy::ALL.map(|strategy| format!("{:?}", strategy.name())).join(", ");
-        PyValueError::new_err(format!("strategy is one of {names}, not {name:?}"))
+        PyValueError::new_err(format!("strategy must be one of {names}, not {name:?}"))
     })
 }

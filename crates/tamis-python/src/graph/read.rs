@@ -1,4 +1,4 @@
-//! Nodes and edges as Python gives them.
+//! Reading nodes and edges from Python objects.
 
 use pyo3::prelude::*;
 use tamis::graph::Batch;
@@ -30,7 +30,7 @@ impl Graph {
             None => (node, None),
             Some([id]) => (id, None),
             Some([id, expression]) => (id, Some(expression)),
-            Some(_) => return Err(error::graph(py, "a node is an id, or (id, expression)")),
+            Some(_) => return Err(error::graph(py, "a node must be an id, or (id, expression)")),
         };
         let (id, expression) = (id::read(id)?, self.read_expression(py, expression)?);
         batch.add_node(id, expression, self.graph.limits()).map_err(|error| raise_item(py, error))
@@ -48,7 +48,7 @@ impl Graph {
             Some([source, target, expression]) => (source, target, Some(expression), None),
             Some([source, target, expression, cost]) => (source, target, Some(expression), Some(cost)),
             _ => {
-                let message = "an edge is (source, target), (source, target, expression) or (source, target, \
+                let message = "an edge must be (source, target), (source, target, expression) or (source, target, \
                                expression, cost)";
                 return Err(error::graph(py, message));
             }
@@ -67,7 +67,7 @@ impl Graph {
     }
 }
 
-/// An error of a batch without the place in it, which is given where the item is read.
+/// An error without its position in the batch, which the caller adds.
 fn raise_item(py: Python<'_>, error: tamis::Error) -> PyErr {
     match error {
         tamis::Error::Item { cause, .. } => error::raise(py, &cause),
@@ -75,7 +75,7 @@ fn raise_item(py: Python<'_>, error: tamis::Error) -> PyErr {
     }
 }
 
-/// What an item of a batch is called.
+/// The name of an item in messages.
 pub(super) fn subject(kind: &str, item: &Bound<'_, PyAny>) -> String {
     format!("{kind} {}", error::shown(item))
 }

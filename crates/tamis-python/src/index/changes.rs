@@ -1,4 +1,4 @@
-//! How does Python add, change and remove subscriptions?
+//! The methods of `Index` that add, change and remove subscriptions.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -193,7 +193,7 @@ impl Index {
             "raise" => self.remove_ids(ids, true),
             "skip" => self.remove_ids(ids, false),
             other => {
-                let message = format!("on_error is \"raise\" or \"skip\" here, not {other:?}");
+                let message = format!("on_error must be \"raise\" or \"skip\" here, not {other:?}");
                 Err(PyValueError::new_err(message))
             }
         }

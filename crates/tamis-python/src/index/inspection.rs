@@ -1,4 +1,4 @@
-//! What does an index say about itself, and about a match?
+//! The methods of `Index` that describe the index or explain a match.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -107,7 +107,7 @@ impl Index {
         let subscription = self.find(py, id)?;
         let snapshot = self.index.snapshot();
         let document = self.document(document)?;
-        // The subscription may be removed meanwhile, and its names with it.
+        // Keep the names of the subscription's attributes, even if it is removed meanwhile.
         let _pin = snapshot.attributes().pin();
         let event = EventArgument { object: event, now, deadline };
         let mut decoded = event.read_to_explain(snapshot.attributes(), self.index.limits())?;

@@ -1,4 +1,4 @@
-//! How does Python ask which subscriptions events match?
+//! The methods of `Index` that match events.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;

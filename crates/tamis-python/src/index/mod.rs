@@ -1,4 +1,4 @@
-//! `tamis.Index`: what a user holds.
+//! `tamis.Index`.
 
 mod changes;
 mod inspection;

@@ -1,4 +1,4 @@
-//! How does Python ask which subscriptions match best, or first?
+//! The methods of `Index` that rank matches or return the first ones.
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;

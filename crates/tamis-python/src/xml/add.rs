@@ -1,4 +1,4 @@
-//! Filters on their way in: what Python gives, and the engine that reads it without the interpreter's lock.
+//! Adding filters: reads Python objects, then parses and adds without the interpreter's lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,10 +14,10 @@ use crate::id;
 use crate::interrupt::{STOPPABLE, abandonable};
 use crate::items;
 
-/// So many bytes of filters are added at once without looking for interrupts.
+/// The number of bytes of filters that are added at once without checking for signals.
 const STOPPABLE_BYTES: usize = 1 << 20;
 
-/// What the prefixes and variables of filters stand for.
+/// The namespaces of prefixes and the values of variables.
 pub struct Names {
     namespaces: Vec<(String, String)>,
     variables: Vec<(String, Variable)>,
@@ -40,7 +40,7 @@ impl Names {
     }
 }
 
-/// A filter as it is written.
+/// A filter before it is parsed.
 pub struct Written {
     id: tamis::Id,
     text: PyBackedStr,
@@ -51,7 +51,7 @@ impl Written {
         let py = id.py();
         let id = id::read(id)?;
         let Ok(text) = xpath.cast::<PyString>() else {
-            let message = format!("an XPath expression is text, not {}", error::type_name(xpath));
+            let message = format!("an XPath expression must be text, not {}", error::type_name(xpath));
             return Err(error::expression(py, &message));
         };
         match text.extract::<PyBackedStr>() {
@@ -73,7 +73,7 @@ pub fn add_many(filter: &Arc<Filter>, items: &Bound<'_, PyAny>, names: Names) ->
     let py = items.py();
     let items = items::pairs(items, "add_many takes an iterable of (id, xpath) pairs")?;
     let (mut written, mut bytes) = (Vec::new(), 0);
-    // What is wrong before it is told first.
+    // If an item is invalid, the errors of earlier items are reported first.
     let mut wrong = Ok(());
     for item in items::enumerate(items) {
         let (position, item) = item?;
@@ -151,7 +151,8 @@ fn read_variables(variables: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String,
             Variable::Number(number)
         } else {
             let kind = error::type_name(&value);
-            let message = format!("the variable `{name}` is a string, a number or a boolean, not {kind}");
+            let message =
+                format!("the variable `{name}` must be a string, a number or a boolean, not {kind}");
             return Err(PyTypeError::new_err(message));
         };
         Ok((name, value))

@@ -1,4 +1,4 @@
-//! `tamis.xml.XmlLimits`: the bounds on filters and documents.
+//! `tamis.xml.XmlLimits`: limits on filters and documents.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -36,7 +36,7 @@ impl XmlLimits {
     ) -> PyResult<Self> {
         let default = tamis::xml::Limits::default();
         let undeclared_entities = UndeclaredEntities::find(undeclared_entities).ok_or_else(|| {
-            let message = "undeclared_entities is one of error, ignore, keep";
+            let message = "undeclared_entities must be one of error, ignore, keep";
             PyValueError::new_err(format!("{message}, not {undeclared_entities:?}"))
         })?;
         Ok(XmlLimits(tamis::xml::Limits {
@@ -147,7 +147,7 @@ impl XmlLimits {
     }
 }
 
-/// What was given, or the defaults.
+/// The given limits, or the defaults.
 pub(super) fn or_default(limits: Option<&Bound<'_, XmlLimits>>) -> tamis::xml::Limits {
     limits.map_or_else(tamis::xml::Limits::default, |limits| limits.get().0.clone())
 }

@@ -30,7 +30,7 @@ pub use matched::{XmlMatch, XmlNode};
 pub use source::{Failure, Source};
 pub use stream::XmlStream;
 
-/// Documents matched together before results are converted and signals looked at.
+/// The number of documents matched before results are converted and signals checked.
 const CHUNK: usize = 64;
 
 /// A set of XPath filters that you can match while it changes.
@@ -181,7 +181,7 @@ impl Filter {
                 let mut failed = false;
                 let matches =
                     sources.iter().map(|(at, source)| (*at, self.matches(&snapshot, source, deadline)));
-                // Where the first failure ends the batch, no more is matched.
+                // With "raise", stop at the first failure.
                 let matches = matches.take_while(|(_, found)| {
                     let wanted = !failed || on_error != OnError::Raise;
                     failed |= found.is_err();
@@ -193,7 +193,7 @@ impl Filter {
                 let answer = match found.next_if(|(matched, _)| *matched == at) {
                     None => PyList::empty(py),
                     Some((_, Ok(found))) => write_batch_ids(py, found, &mut texts)?,
-                    // It is the batch whose time is over, not a document that cannot be read.
+                    // A timeout is about the batch, not about a document.
                     Some((_, Err(failure @ Failure::Engine(tamis::Error::Timeout { .. })))) => {
                         return Err(error::at_item(py, failure.raise(py), first + at, "document"));
                     }
@@ -357,7 +357,7 @@ impl Filter {
 
 fn read_engine(engine: &str) -> PyResult<Engine> {
     Engine::find(engine).ok_or_else(|| {
-        PyValueError::new_err(format!("engine is one of {}, not {engine:?}", Engine::names().join(", ")))
+        PyValueError::new_err(format!("engine must be one of {}, not {engine:?}", Engine::names().join(", ")))
     })
 }
 
@@ -369,14 +369,14 @@ fn write_ids<'py, 'a>(
     id::write_all(py, found.into_iter().map(|subscription| subscription.id().as_ref()))
 }
 
-/// The ids of subscriptions, which others of the batch may have, too.
+/// The ids of subscriptions, cached across the documents of a batch.
 fn write_batch_ids<'py>(
     py: Python<'py>,
     found: Found<'_>,
     texts: &mut id::Texts<'py>,
 ) -> PyResult<Bound<'py, PyList>> {
     let ids = found.into_iter().map(|subscription| match subscription.id().as_ref() {
-        // Whoever holds the snapshot finds every subscription in one place.
+        // The snapshot keeps every subscription at one address.
         id @ tamis::IdRef::String(_) => {
             texts.get(py, std::ptr::from_ref(&**subscription).addr() as u64, || Ok(id))
         }

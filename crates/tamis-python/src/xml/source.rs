@@ -1,4 +1,4 @@
-//! Documents as Python gives them: bytes, text, files and streams.
+//! Reading documents: bytes, text, files and streams.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use tamis::xml::Input;
 
 use crate::error;
 
-/// A document as Python gives it.
+/// A document, before it is read.
 pub enum Source {
     Bytes(PyBackedBytes),
     Pieces(Vec<u8>),
@@ -18,7 +18,7 @@ pub enum Source {
     File(PathBuf),
 }
 
-/// Bytes asked of a stream at once.
+/// The number of bytes read from a stream at a time.
 const PIECE: usize = 1 << 16;
 
 impl Source {
@@ -26,7 +26,7 @@ impl Source {
         if let Ok(text) = object.cast::<PyString>() {
             return match text.to_str() {
                 Ok(text) => Ok(Source::Text(text.to_owned())),
-                // A lone surrogate, which no XML may hold.
+                // A lone surrogate, which XML does not allow.
                 Err(_) => Err(error::document(object.py(), &surrogate_place(text)?)),
             };
         }
@@ -43,18 +43,20 @@ impl Source {
         if object.hasattr("read")? {
             return Source::read_stream(object, limits).map(Source::Pieces);
         }
-        let message =
-            format!("a document is bytes, text, a path or a binary stream, not {}", error::type_name(object));
+        let message = format!(
+            "a document must be bytes, text, a path or a binary stream, not {}",
+            error::type_name(object)
+        );
         Err(PyTypeError::new_err(message))
     }
 
-    /// The content of a stream, of which no more is read than a document may have.
+    /// Reads a stream, up to the size limit of a document.
     fn read_stream(stream: &Bound<'_, PyAny>, limits: &tamis::xml::Limits) -> PyResult<Vec<u8>> {
         let mut content = Vec::new();
         while content.len() <= limits.document {
             let piece = stream.call_method1("read", (PIECE,))?;
             let Ok(piece) = piece.extract::<PyBackedBytes>() else {
-                let message = format!("a stream gives bytes, not {}", error::type_name(&piece));
+                let message = format!("a stream must return bytes, not {}", error::type_name(&piece));
                 return Err(PyTypeError::new_err(message));
             };
             if piece.is_empty() {
@@ -101,7 +103,7 @@ impl Failure {
     }
 }
 
-/// Python's own error for a file, with its name, as `open` gives it.
+/// Python's error for a file, with its name, as raised by `open`.
 fn with_path(py: Python<'_>, path: &std::path::Path, error: std::io::Error) -> PyErr {
     let Some(number) = error.raw_os_error() else { return error.into() };
     let reason = py.import("os").and_then(|os| os.call_method1("strerror", (number,)));
@@ -112,7 +114,7 @@ fn with_path(py: Python<'_>, path: &std::path::Path, error: std::io::Error) -> P
     }
 }
 
-/// Where a text has its first lone surrogate: line and column from 1.
+/// The line and column, from 1, of a text's first lone surrogate, and its code.
 fn surrogate_place(text: &Bound<'_, PyString>) -> PyResult<(usize, usize, u32)> {
     let encoded = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
     let bytes: PyBackedBytes = encoded.extract()?;
@@ -120,7 +122,7 @@ fn surrogate_place(text: &Bound<'_, PyString>) -> PyResult<(usize, usize, u32)> 
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
     };
-    // A surrogate in UTF-8 would be three bytes, the first of them ED.
+    // In UTF-8, a surrogate would be three bytes starting with ED.
     let code = match bytes.get(valid.len()..valid.len() + 3) {
         Some(&[_, second, third]) => 0xD000 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F),
         _ => 0xD800,

@@ -34,7 +34,7 @@ impl XmlStream {
         let copied =
             piece.is_instance_of::<PyMemoryView>().then(|| piece.call_method0("tobytes")).transpose()?;
         let Ok(bytes) = copied.as_ref().unwrap_or(piece).extract::<PyBackedBytes>() else {
-            let message = format!("a piece of a document is bytes, not {}", error::type_name(piece));
+            let message = format!("a piece of a document must be bytes, not {}", error::type_name(piece));
             return Err(PyTypeError::new_err(message));
         };
         let mut found = Vec::new();
@@ -63,5 +63,5 @@ impl XmlStream {
 }
 
 fn closed() -> PyErr {
-    PyValueError::new_err("the document has ended; begin another with Filter.stream()")
+    PyValueError::new_err("the document has ended; start another with Filter.stream()")
 }

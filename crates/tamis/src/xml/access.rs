@@ -1,7 +1,7 @@
 //! Which filters may a value decide?
 //!
-//! For every filter that tests values, one test is its access: the filter is examined only if an
-//! element reaches the test's step and passes it. Accesses are looked up by (path to the step, key,
+//! Every filter with value tests has one access test: the filter is examined only if an element
+//! reaches the step of this test and passes it. Accesses are looked up by (path to the step, key,
 //! value), not filter by filter.
 
 use std::collections::HashMap;
@@ -23,21 +23,21 @@ pub struct Access {
     pub path: PathId,
     /// The step whose element is tested, from 0.
     pub step: u32,
-    /// Whether the test is of the last step's element.
+    /// Whether the tested element is that of the last step.
     pub last: bool,
     /// Whether the filter has no other test.
     pub alone: bool,
-    /// Whether the filter has no test of another step.
+    /// Whether all tests of the filter are at the same step.
     pub together: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Operand {
-    /// A string to be equal to, by its number.
+    /// Equality with a string, by its number.
     String(u32),
-    /// A number to be equal to, by its bits.
+    /// Equality with a number, by its bits.
     Number(u64),
-    /// Anything else, tested one by one.
+    /// Any other test; these are evaluated one by one.
     Other,
 }
 
@@ -78,8 +78,8 @@ impl AccessIndex {
         index
     }
 
-    /// Adds the accesses that a value of a key passes where one of the paths is reached, and the units of
-    /// work to `cost`.
+    /// Adds the accesses that a value of a key passes at an element that reaches the given paths,
+    /// and the units of work to `cost`.
     pub fn find(&self, paths: &[PathId], key: Key, value: &str, found: &mut Vec<Access>, cost: &mut usize) {
         let literal = match value.len() <= self.longest {
             true => self.literals.get(value).copied(),
@@ -113,7 +113,7 @@ impl AccessIndex {
     }
 }
 
-/// Equal numbers have equal bits, zeros included.
+/// The bits of a number; equal numbers have equal bits, including zeros of either sign.
 fn bits(number: f64) -> u64 {
     (number + 0.0).to_bits()
 }

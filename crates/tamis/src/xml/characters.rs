@@ -1,4 +1,4 @@
-//! Which characters may XML hold, and which may a name?
+//! Which characters are allowed in XML, and which in names?
 
 /// XML 1.0, `Char`.
 pub fn is_allowed(c: char) -> bool {

@@ -7,7 +7,7 @@ use super::evaluate::Explainer;
 use super::meter::{Meter, Metered};
 use super::xpath::{Function, Kind, NodeId, XPath};
 
-/// The parts of an expression, outermost first, with what each was on a document.
+/// The parts of an expression, outermost first, with the truth of each on a document.
 #[derive(Debug, Clone)]
 pub struct Explanation {
     lines: Vec<Line>,
@@ -16,13 +16,13 @@ pub struct Explanation {
 /// One part of an explanation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// How many parts enclose this one.
+    /// The number of parts that enclose this one.
     pub depth: usize,
     /// The part as written.
     pub text: String,
     /// Whether the part is true.
     pub truth: bool,
-    /// How many nodes each step of a path selects, for a path.
+    /// If the part is a path, how many nodes each of its steps selects.
     pub selected: Vec<usize>,
 }
 

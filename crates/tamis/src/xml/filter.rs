@@ -1,9 +1,9 @@
 //! How do filters change while readers match?
 //!
-//! As in `index`, readers take a [`FilterSnapshot`] and never wait; writers take turns and publish
-//! the next snapshot at once. New filters form small segments, which are merged as their number grows. An
-//! engine's cache belongs to a segment and lives as long as the segment, so adding and removing filters
-//! does not affect the caches of the large segments.
+//! As in `index`, readers take a [`FilterSnapshot`] and never wait; one writer at a time publishes
+//! the next snapshot. New filters form small segments, which are merged as their number grows. The
+//! cache of an engine belongs to a segment, so adding and removing filters does not affect the
+//! caches of large segments.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -24,7 +24,8 @@ use crate::error::{Error, Result};
 use crate::id::Id;
 use crate::versioned::{Versioned, is_mostly_removed, next_run};
 
-/// Working memories kept for later matches; as many threads may match without warming up anew.
+/// The number of scratch memories kept for later matches. As many threads can match without
+/// starting cold.
 const SPARE: usize = 16;
 
 /// A set of XPath filters that can be matched while it changes.
@@ -46,15 +47,15 @@ pub struct Filter {
     spare: Mutex<Vec<FilterScratch>>,
 }
 
-/// What only writers need.
+/// State that only writers need.
 #[derive(Debug, Default)]
 struct Registry {
     subscriptions: HashMap<Id, Arc<FilterSubscription>, ahash::RandomState>,
-    /// How many segments there were.
+    /// The number of segments created so far.
     segments: u64,
 }
 
-/// The subscriptions of a part that are live, and the file if nothing of it is removed.
+/// The live subscriptions of a part, and its file unless some of its subscriptions were removed.
 pub(super) type OpenedPart = (Vec<Arc<FilterSubscription>>, Option<(PathBuf, String)>);
 
 impl Filter {
@@ -64,7 +65,7 @@ impl Filter {
         Filter { engine, limits, versions, spare: Mutex::default() }
     }
 
-    /// A filter of parts that were saved.
+    /// A filter with the parts of a saved one.
     pub(super) fn from_parts(engine: Engine, limits: Limits, opened: Vec<OpenedPart>) -> Result<Filter> {
         let filter = Filter::new(engine, limits);
         let mut writing = filter.versions.write()?;
@@ -94,20 +95,22 @@ impl Filter {
         &self.limits
     }
 
-    /// Adds a filter; one of the same id is replaced and loses its place in the order.
+    /// Adds a filter. A filter with the same id is replaced, and the new one comes last in
+    /// insertion order.
     pub fn add(&self, id: Id, xpath: &str, namespaces: &[(&str, &str)]) -> Result<()> {
         let xpath = XPath::parse(xpath, namespaces, &self.limits)?;
         self.add_many(vec![FilterSubscription::new(id, xpath)])
     }
 
-    /// Adds all subscriptions; of equal ids the last counts. Fails in a forked process, where another
-    /// thread was changing the filter at that moment.
+    /// Adds all subscriptions. Of several with the same id, the last counts. Fails in a forked
+    /// process if another thread was changing the filter at the time of the fork.
     pub fn add_many(&self, subscriptions: Vec<FilterSubscription>) -> Result<()> {
         self.add_many_until(subscriptions, &AtomicBool::new(false))
     }
 
-    /// [`add_many`](Filter::add_many), which fails with [`Error::Cancelled`](crate::Error::Cancelled) and
-    /// adds nothing once `stop` is set, unless all is done by then.
+    /// [`add_many`](Filter::add_many) that can be cancelled: once `stop` is set it fails with
+    /// [`Error::Cancelled`](crate::Error::Cancelled) and adds nothing, unless it has finished by
+    /// then.
     pub fn add_many_until(&self, subscriptions: Vec<FilterSubscription>, stop: &AtomicBool) -> Result<()> {
         if subscriptions.is_empty() {
             return Ok(());
@@ -149,13 +152,13 @@ impl Filter {
         }
     }
 
-    /// Removes a filter; false if there is none of that id, or where the filter cannot be changed, of
-    /// which [`Filter::try_remove`] says why.
+    /// Removes a filter. Returns false if the id is unknown, or if the filter cannot be changed;
+    /// [`Filter::try_remove`] reports the reason.
     pub fn remove(&self, id: &Id) -> bool {
         self.try_remove(id) == Ok(true)
     }
 
-    /// Removes a filter; false if there is none of that id. Fails like [`Filter::add_many`].
+    /// Removes a filter. Returns false if the id is unknown. Fails like [`Filter::add_many`].
     pub fn try_remove(&self, id: &Id) -> Result<bool> {
         let mut writing = self.versions.write()?;
         let registry = &mut *writing.state;
@@ -183,7 +186,7 @@ impl Filter {
         Ok(Arc::new(Part::new(registry.segments, subscriptions, segment)))
     }
 
-    /// Merges what should be merged for the next version, which has so many live subscriptions.
+    /// Merges parts for the next version, which has `live` live subscriptions.
     fn merge(
         &self,
         mut parts: Vec<Arc<Part>>,
@@ -201,7 +204,7 @@ impl Filter {
             let merged = merge(&parts[run.clone()])?;
             parts.splice(run, [merged]);
         }
-        // Removals alone must not let the dead outnumber the living for good.
+        // Without this, removals alone could leave more removed subscriptions than live ones.
         let slots: usize = parts.iter().map(|part| part.subscriptions.len()).sum();
         if is_mostly_removed(slots, slots - live) {
             parts = vec![merge(&parts)?];
@@ -209,16 +212,16 @@ impl Filter {
         Ok(parts)
     }
 
-    /// The subscription of that id.
+    /// The subscription with this id.
     pub fn get(&self, id: &Id) -> Option<Arc<FilterSubscription>> {
         match self.versions.write() {
             Ok(writing) => writing.state.subscriptions.get(id).cloned(),
-            // Without the table, all are looked at.
+            // The table cannot be locked, so search all subscriptions.
             Err(_) => self.snapshot().subscriptions().find(|subscription| subscription.id() == id).cloned(),
         }
     }
 
-    /// The filter at this moment.
+    /// The current snapshot.
     pub fn snapshot(&self) -> Arc<FilterSnapshot> {
         self.versions.current()
     }
@@ -232,9 +235,9 @@ impl Filter {
         Ok(ids)
     }
 
-    /// Calls `found` with every subscription of a snapshot of this filter that a document satisfies,
-    /// in insertion order. Fails if the document is an error, and at a limit; what was found before is
-    /// then incomplete.
+    /// Calls `found` with every subscription of a snapshot of this filter that a document
+    /// satisfies, in insertion order. Fails if the document is invalid or exceeds a limit; the
+    /// matches found until then are incomplete.
     pub fn matches<'s>(
         &self,
         snapshot: &'s FilterSnapshot,
@@ -244,7 +247,7 @@ impl Filter {
         self.matches_within(snapshot, input, None, found)
     }
 
-    /// As [`Filter::matches`], which fails at the deadline as well, if there is one.
+    /// Like [`Filter::matches`], but also fails at the deadline, if there is one.
     pub fn matches_within<'s>(
         &self,
         snapshot: &'s FilterSnapshot,
@@ -259,7 +262,7 @@ impl Filter {
         matched
     }
 
-    /// What it takes to match a document with a snapshot of this filter.
+    /// The work that matching a document with a snapshot of this filter takes.
     pub fn work(&self, snapshot: &FilterSnapshot, input: Input<'_>) -> Result<Work> {
         let mut scratch = self.take_scratch();
         let read = input.read(&mut scratch.document, &self.limits);
@@ -269,13 +272,13 @@ impl Filter {
         work
     }
 
-    /// Working memory, used before if there is any.
+    /// Scratch memory; reused if available.
     pub(super) fn take_scratch(&self) -> FilterScratch {
-        // Nobody waits: in a forked process its holder may not be there.
+        // Do not wait for the lock: in a forked process its holder may not exist.
         self.spare.try_lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default()
     }
 
-    /// Keeps working memory for later.
+    /// Keeps scratch memory for later matches.
     pub(super) fn give_scratch(&self, mut scratch: FilterScratch) {
         if scratch.document.is_large() {
             scratch.document = Document::default();
@@ -286,7 +289,8 @@ impl Filter {
         }
     }
 
-    /// Why a subscription's expression is true of a document, or not. Fails at the deadline, if there is one.
+    /// Explains why a document satisfies a subscription's expression or does not. Fails at the
+    /// deadline, if there is one.
     pub fn explain(
         &self,
         subscription: &FilterSubscription,
@@ -298,7 +302,7 @@ impl Filter {
         let mut meter = Meter::new(&self.limits, deadline);
         let explained = explain(subscription.xpath(), &document, &mut meter);
         explained.map_err(|exhausted| match meter.error(exhausted) {
-            // It is the call whose time is over, whatever the filter.
+            // The time limit is that of the call, so do not blame the filter.
             late @ Error::Timeout { .. } => late,
             other => subscription.failed(other),
         })
@@ -343,7 +347,8 @@ mod tests {
         assert_eq!(filter.add_many_until(new(), &AtomicBool::new(true)), Err(Error::Cancelled));
         assert_eq!(ids(&filter, "<a><b/></a>"), before);
         assert_eq!((filter.snapshot().len(), filter.get(&20.into()).is_none()), (20, true));
-        // What would have been replaced can still be removed, and what was not added can be.
+        // The filters that would have been replaced can still be removed, and those not added
+        // cannot.
         assert!(filter.remove(&12.into()) && !filter.remove(&20.into()));
         assert_eq!(ids(&filter, "<a><b/></a>").len(), 19);
         filter.add_many(new()).unwrap();

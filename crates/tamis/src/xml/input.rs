@@ -1,4 +1,4 @@
-//! What is a document read from?
+//! Where is a document read from?
 
 use super::document::Document;
 use super::limits::Limits;
@@ -9,7 +9,7 @@ use crate::error::Result;
 pub enum Input<'i> {
     /// Bytes, in the encoding that they declare.
     Bytes(&'i [u8]),
-    /// Text; an encoding that it declares means nothing.
+    /// Text; an encoding that it declares is ignored.
     Text(&'i str),
 }
 

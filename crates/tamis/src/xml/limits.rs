@@ -1,20 +1,20 @@
 //! How large may one filter or one document be?
 
-/// What a reference to an entity means that the document does not declare, but its external DTD may,
-/// which is never read.
+/// How to treat references to entities that the document does not declare, but that its external
+/// DTD may declare. The external DTD is never read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UndeclaredEntities {
-    /// The document is an error.
+    /// The document is invalid.
     #[default]
     Error,
     /// The reference is removed.
     Ignore,
-    /// The reference stays as it is written, as text.
+    /// The reference remains in the text as written.
     Keep,
 }
 
 impl UndeclaredEntities {
-    /// The choice of that name: `error`, `ignore` or `keep`.
+    /// The variant with this name: `error`, `ignore` or `keep`.
     pub fn find(name: &str) -> Option<UndeclaredEntities> {
         Some(match name {
             "error" => UndeclaredEntities::Error,
@@ -24,7 +24,7 @@ impl UndeclaredEntities {
         })
     }
 
-    /// The name.
+    /// The name of the variant.
     pub fn name(self) -> &'static str {
         match self {
             UndeclaredEntities::Error => "error",
@@ -40,7 +40,7 @@ impl UndeclaredEntities {
 pub struct Limits {
     /// Bytes of an XPath expression.
     pub xpath: usize,
-    /// Bytes of a document; at most 1 GiB whatever is set.
+    /// Bytes of a document; never more than 1 GiB.
     pub document: usize,
     /// Nesting of a document's elements.
     pub document_depth: usize,
@@ -48,22 +48,22 @@ pub struct Limits {
     pub attributes: usize,
     /// Distinct names of elements and attributes in one document.
     pub names: usize,
-    /// Bytes that a document's entities expand to, all references together.
+    /// Bytes that all entity references of a document expand to.
     pub expansion: usize,
     /// Units of work, of about a nanosecond each, to evaluate one filter on one document.
     pub filter_work: usize,
     /// Units of work to match one document with all filters.
     pub document_work: usize,
-    /// Bytes that the evaluation of one filter may hold at one time.
+    /// Bytes that the evaluation of one filter may hold at a time.
     pub filter_memory: usize,
-    /// State sets that an engine remembers from document to document.
+    /// State sets that an engine caches across documents.
     pub memory: usize,
-    /// What becomes of references that only an external DTD could explain.
+    /// How to treat references that only an external DTD could declare.
     pub undeclared_entities: UndeclaredEntities,
 }
 
 impl Limits {
-    /// Bounds that bound nothing, for input one wrote oneself.
+    /// No limits, for trusted input.
     pub fn none() -> Self {
         Limits {
             xpath: usize::MAX,

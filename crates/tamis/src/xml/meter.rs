@@ -1,17 +1,17 @@
 //! How much work and memory may matching a document take?
 //!
-//! A unit of work is about a nanosecond: a node visited, a few bytes compared. Every loop whose length
-//! depends on the filter or the document spends units, so an expression of quadratic or exponential
-//! cost stops at a limit. Memory is the amount that an evaluation holds at a time.
+//! A unit of work is about a nanosecond: one node visited, a few bytes compared. Every loop whose
+//! length depends on the filter or the document spends units, so that expressions of quadratic or
+//! exponential cost stop at a limit. Memory is counted as the number of bytes held at a time.
 
 use super::limits::Limits;
 use crate::deadline::Deadline;
 use crate::error::Error;
 
-/// How many units are spent between two looks at the clock.
+/// The number of units between two checks of the clock.
 const BETWEEN: u64 = 1 << 16;
 
-/// What an evaluation has run out of.
+/// The budget that an evaluation exhausted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exhausted {
     FilterWork,
@@ -20,17 +20,17 @@ pub enum Exhausted {
     Time,
 }
 
-/// The result of what spends units.
+/// The result of an operation that spends units.
 pub type Metered<T> = Result<T, Exhausted>;
 
 /// Counts the work of matching one document.
 #[derive(Debug)]
 pub struct Meter {
     spent: u64,
-    /// How much had been spent before the filter that is being evaluated, and how much may be until its end.
+    /// The units spent before the current filter, and the limit on `spent` while it is evaluated.
     before: u64,
     filter_end: u64,
-    /// When to look at limits and clock again.
+    /// The value of `spent` at which to check the limits and the clock again.
     check_at: u64,
     held: usize,
     filter_work: u64,
@@ -62,13 +62,13 @@ impl Meter {
         self.check_at = 0;
     }
 
-    /// Ends it: what follows is the work of no filter.
+    /// Ends the evaluation of a filter. Further work counts for the document only.
     pub fn end_filter(&mut self) {
         self.filter_end = u64::MAX;
         self.check_at = 0;
     }
 
-    /// Counts work.
+    /// Spends units of work.
     #[inline]
     pub fn spend(&mut self, units: usize) -> Metered<()> {
         self.spent = self.spent.saturating_add(units as u64);
@@ -89,7 +89,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Counts memory that is held until it is released, or the filter's evaluation ends.
+    /// Counts memory as held until it is released or the filter's evaluation ends.
     #[inline]
     pub fn hold(&mut self, bytes: usize) -> Metered<()> {
         self.held = self.held.saturating_add(bytes);
@@ -101,12 +101,12 @@ impl Meter {
         self.held = self.held.saturating_sub(bytes);
     }
 
-    /// What has been spent so far.
+    /// The units spent so far.
     pub fn spent(&self) -> u64 {
         self.spent
     }
 
-    /// The error to report.
+    /// The error for an exhausted budget.
     pub fn error(&self, exhausted: Exhausted) -> Error {
         let limit = |what, name, found: u64, allowed: u64| Error::Limit {
             what,

@@ -1,11 +1,12 @@
 //! Which paths must a document contain before a filter can be true?
 //!
-//! A filter is split into linear paths of element names, which engines match together, and a remainder.
-//! If the linear path is the whole filter, reaching it is the answer. If its steps have
-//! only value tests, these are applied to the elements of the path. Every other filter is evaluated,
-//! but only once its paths have been reached: the main path and those nested in its predicates,
-//! extended by the steps before them (Diao et al. 2003, 6.2). A filter that needs no path to be true,
-//! such as `not(//draft)`, has a known answer while none of its paths is reached.
+//! A filter is split into linear paths of element names, which engines match together, and a
+//! remainder. If the linear path is the whole filter, reaching it is the answer. If its steps have
+//! only value tests, these are applied to the elements of the path. Every other filter is
+//! evaluated, but only once its paths have been reached: the main path, and those nested in its
+//! predicates with the preceding steps prepended (Diao et al. 2003, 6.2). For a filter that can be
+//! true without any path, such as `not(//draft)`, the answer is known as long as none of its paths
+//! is reached.
 
 use std::sync::Arc;
 
@@ -15,13 +16,13 @@ use super::limits::Limits;
 use super::meter::Meter;
 use super::xpath::{Axis, Comparison, Function, Kind, NodeId, Path, Start, Step, Test, Type, XPath};
 
-/// How many paths of one filter are waited for; more would be right, but no more selective.
+/// The maximum number of required paths per filter. More would be correct, but no more selective.
 const GROUPS: usize = 32;
 
 /// One step of a linear path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LinearStep {
-    /// Whether the element may be any number of levels below, rather than one.
+    /// Whether the element may be any number of levels below the previous one, instead of one.
     pub descendant: bool,
     pub test: ElementTest,
 }
@@ -35,7 +36,7 @@ pub enum ElementTest {
 
 pub type LinearPath = Vec<LinearStep>;
 
-/// What of an element a value is.
+/// The value of an element that is tested.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Source {
     Attribute {
@@ -44,11 +45,11 @@ pub enum Source {
     },
     /// The string value.
     Own,
-    /// Each child that is text.
+    /// Each child text node.
     Text,
 }
 
-/// A test of values that some value must pass.
+/// A value test. It passes if some value of the source passes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueTest {
     pub source: Source,
@@ -69,13 +70,13 @@ pub enum Condition {
 pub enum Plan {
     /// Reaching one of the paths is the answer.
     Exact(Vec<LinearPath>),
-    /// Reaching the path by elements that pass the tests of their steps is the answer.
+    /// Reaching the path through elements that pass the tests of their steps is the answer.
     Values { path: LinearPath, tests: Vec<(usize, ValueTest)> },
-    /// Evaluate once a path of every group has been reached.
+    /// Evaluate once at least one path of every group has been reached.
     Evaluate { groups: Vec<Vec<LinearPath>> },
-    /// As long as none of the paths is reached the answer is `default`; then evaluate.
+    /// The answer is `default` unless one of the paths is reached; then evaluate.
     Default { default: bool, paths: Vec<LinearPath> },
-    /// The answer depends on more than paths.
+    /// Evaluate on every document.
     Always,
 }
 
@@ -103,7 +104,8 @@ impl Plan {
         let mut nothing = Document::default();
         nothing.read_nothing();
         let mut meter = Meter::new(&Limits::default(), None);
-        // What takes long without any node takes long on documents as well, and fails there.
+        // An expression that exhausts the meter without any nodes would do so on documents too, and
+        // must fail there.
         match is_true(xpath, &nothing, &mut EvaluationScratch::default(), &mut meter) {
             Ok(default) => Plan::Default { default, paths },
             Err(_) => Plan::Always,
@@ -111,7 +113,7 @@ impl Plan {
     }
 }
 
-/// What `boolean()` is called with, if it changes nothing.
+/// The argument of `boolean()`, if the call changes nothing.
 fn without_boolean(xpath: &XPath, mut id: NodeId) -> NodeId {
     while let Kind::Call(Function::Boolean, arguments) = &xpath.node(id).kind
         && matches!(xpath.node(arguments[0]).result, Type::Nodes | Type::Boolean)
@@ -121,8 +123,8 @@ fn without_boolean(xpath: &XPath, mut id: NodeId) -> NodeId {
     id
 }
 
-/// Adds paths one of which is reached where the expression is true, and nowhere else; false if it asks
-/// for more.
+/// Adds paths such that the expression is true if and only if one of them is reached. Returns false
+/// if the expression needs more than paths.
 fn add_exact(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
     match &xpath.node(without_boolean(xpath, id)).kind {
         Kind::Or(operands) | Kind::Union(operands) => {
@@ -139,7 +141,7 @@ fn add_exact(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
     }
 }
 
-/// The plan of a path that elements on the way decide alone.
+/// The plan of a path whose own elements decide it.
 fn streamable(xpath: &XPath, path: &Path) -> Option<Plan> {
     if matches!(path.start, Start::Nodes(..)) {
         return None;
@@ -159,7 +161,7 @@ fn streamable(xpath: &XPath, path: &Path) -> Option<Plan> {
     }
     match rest {
         [] => {}
-        // `//a/@b` is there where `//a[@b]` is.
+        // `//a/@b` matches if and only if `//a[@b]` does.
         [Step { axis: Axis::Attribute, test: Test::Name { namespace, local }, predicates }]
             if predicates.is_empty() =>
         {
@@ -174,12 +176,12 @@ fn streamable(xpath: &XPath, path: &Path) -> Option<Plan> {
     Some(if tests.is_empty() { Plan::Exact(vec![linear]) } else { Plan::Values { path: linear, tests } })
 }
 
-/// `descendant-or-self::node()`, which `//` abbreviates.
+/// Whether the step is `descendant-or-self::node()`, which `//` abbreviates.
 fn is_gap(step: &Step) -> bool {
     step.axis == Axis::DescendantOrSelf && step.test == Test::Node && step.predicates.is_empty()
 }
 
-/// The linear path of the first steps, appended to `before`, and how many steps it takes up.
+/// The linear path of the first steps, appended to `before`, and the number of steps it covers.
 fn prefix(steps: &[Step], before: &[LinearStep]) -> (LinearPath, usize) {
     let mut path = before.to_vec();
     let mut gap = false;
@@ -206,7 +208,7 @@ fn prefix(steps: &[Step], before: &[LinearStep]) -> (LinearPath, usize) {
     (path, used)
 }
 
-/// Adds the tests that a predicate is made of; `None` if it is more than tests of values.
+/// Adds the value tests of a predicate; `None` if it consists of more than value tests.
 fn tests_of(
     xpath: &XPath,
     predicate: NodeId,
@@ -244,7 +246,7 @@ fn tests_of(
         }
         Kind::Call(function @ (Function::Contains | Function::StartsWith), arguments) => {
             let Kind::Literal(text) = &xpath.node(arguments[1]).kind else { return None };
-            // The string of a node-set is that of its first node, and `''` of none.
+            // The string value of a node-set is that of its first node, or `''` if it is empty.
             let source =
                 source(xpath, arguments[0]).filter(|source| *source != Source::Text && !text.is_empty())?;
             let condition = match function {
@@ -258,7 +260,7 @@ fn tests_of(
     }
 }
 
-/// What of the context element an expression is: `@name`, `.` or `text()`.
+/// The value of the context element that an expression denotes: `@name`, `.` or `text()`.
 fn source(xpath: &XPath, id: NodeId) -> Option<Source> {
     let Kind::Path(Path { start: Start::Context, steps }) = &xpath.node(id).kind else { return None };
     let [Step { axis, test, predicates }] = &**steps else { return None };
@@ -275,8 +277,8 @@ fn source(xpath: &XPath, id: NodeId) -> Option<Source> {
     }
 }
 
-/// Groups of paths such that the expression is true only if of every group some path is reached.
-/// `before` is the linear path to the context element.
+/// Groups of paths such that the expression is true only if at least one path of every group is
+/// reached. `before` is the linear path to the context element.
 fn required(xpath: &XPath, id: NodeId, before: &[LinearStep]) -> Vec<Vec<LinearPath>> {
     let node = xpath.node(id);
     match &node.kind {
@@ -347,8 +349,8 @@ fn required_by_path(xpath: &XPath, path: &Path, before: &[LinearStep]) -> Vec<Ve
     groups
 }
 
-/// Adds paths such that every node-set of the expression is empty while none is reached; false if
-/// there are none.
+/// Adds paths such that every node-set in the expression is empty as long as none of them is
+/// reached. Returns false if there are no such paths.
 fn support(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
     match &xpath.node(id).kind {
         Kind::Path(path) => match &path.start {
@@ -370,7 +372,7 @@ fn support(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
         Kind::Negate(operand) => support(xpath, *operand, paths),
         Kind::Literal(_) | Kind::Number(_) => true,
         Kind::Call(function, arguments) => {
-            // Elements are identified wherever they are.
+            // `id()` finds elements anywhere in the document.
             let own = function.speaks_of_context(arguments.len()) || *function == Function::Id;
             !own && arguments.iter().all(|argument| support(xpath, *argument, paths))
         }

@@ -6,7 +6,7 @@
 /// How far a text has been scanned.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// Behind the last markup that is whole.
+    /// The end of the last complete markup.
     end: usize,
     /// The first byte that has not been read.
     at: usize,
@@ -27,21 +27,22 @@ enum Inside {
     Paired(usize),
 }
 
-/// What begins with one text and ends with another, whatever lies between.
+/// Markup with fixed start and end delimiters and arbitrary content.
 const PAIRS: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<?", b"?>"), (b"<![CDATA[", b"]]>")];
 
 /// Only the first two pairs may occur in a document type declaration.
 const IN_DECLARATION: usize = 2;
 
 impl Scan {
-    /// Goes on to the end of a text, which begins with that of the last time; where its last whole markup ends.
+    /// Continues to the end of a text that extends the one of the previous call. Returns the end of
+    /// the last complete markup.
     pub fn advance(&mut self, text: &str) -> usize {
         let bytes = text.as_bytes();
         while self.step(bytes).is_some() {}
         self.end
     }
 
-    /// Goes on by one piece of markup; `None` if the text ends before it does.
+    /// Continues by one piece of markup; `None` if the text ends before it.
     fn step(&mut self, bytes: &[u8]) -> Option<()> {
         let rest = &bytes[self.at..];
         match self.inside {
@@ -75,7 +76,7 @@ impl Scan {
             Inside::Paired(pair) => {
                 let (_, end) = PAIRS[pair];
                 let Some(found) = memchr::memmem::find(rest, end) else {
-                    // The end may have begun.
+                    // Part of the end delimiter may be there already.
                     self.at = self.at.max(bytes.len().saturating_sub(end.len() - 1));
                     return None;
                 };
@@ -112,7 +113,7 @@ impl Scan {
         Some(())
     }
 
-    /// Finds out what a `<` opens; `None` if that needs more text.
+    /// Determines what a `<` opens; `None` if that needs more text.
     fn open(&mut self, rest: &[u8], pairs: usize) -> Option<()> {
         for (pair, (begin, _)) in PAIRS[..pairs].iter().enumerate() {
             if rest.starts_with(begin) {
@@ -176,7 +177,7 @@ mod tests {
             for _ in 0..1000 {
                 text.push_str("0123456789");
                 assert_eq!(scan.advance(&text), 0);
-                // Everything except the start of a possible end has been read.
+                // Everything has been read, except for a possible start of the end delimiter.
                 assert!(text.len() - scan.at <= 2);
             }
             text.push_str(end);

@@ -1,7 +1,7 @@
 //! Which nodes does a filter select?
 //!
-//! Computed only for filters that the document satisfies. Paths use the document's own prefixes,
-//! with a position if siblings of the same name need one.
+//! Computed only for filters that match. Paths use the document's own prefixes, and a position if
+//! siblings have the same name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ use crate::error::Result;
 pub struct Selected {
     /// The filter.
     pub subscription: Arc<FilterSubscription>,
-    /// The nodes in document order; none if the expression is no node-set.
+    /// The nodes in document order; empty if the expression is not a node-set.
     pub nodes: Vec<SelectedNode>,
 }
 
 /// A node that a filter selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectedNode {
-    /// Where it is, as an XPath expression in the document's own prefixes.
+    /// Its location, as an XPath expression with the document's own prefixes.
     pub path: String,
-    /// The line on which it begins, from 1; of an attribute, that of its element.
+    /// The line on which it starts, from 1. For an attribute, the line of its element.
     pub line: usize,
     /// Its string value.
     pub text: String,
@@ -82,7 +82,7 @@ fn select(
     for node in nodes {
         let path = places.path(document, node, meter)?;
         let text = document.string(node);
-        // What is selected is kept until the end, of all filters together.
+        // The selected nodes of all filters are kept until the end.
         meter.spend(8 * (path.len() + text.len()))?;
         meter.hold(path.len() + text.len())?;
         selected.push(SelectedNode { path, line: document.line(node), text: text.to_owned() });
@@ -90,7 +90,8 @@ fn select(
     Ok(selected)
 }
 
-/// For every node, its position among the siblings that its path could mean, and of how many.
+/// For every node, its position among the siblings that the same path step selects, and their
+/// number.
 struct Places {
     positions: Vec<u32>,
     counts: HashMap<(NodeIndex, u8, u32), u32, ahash::RandomState>,
@@ -147,7 +148,7 @@ impl Places {
     }
 }
 
-/// What siblings have in common that a step of a path cannot tell apart.
+/// The key that is equal for siblings that a path step cannot tell apart.
 fn key(document: &Document, index: NodeIndex) -> (NodeIndex, u8, u32) {
     let node = document.node(index);
     (node.parent, node.kind as u8, node.expanded)

@@ -20,19 +20,19 @@ use crate::id::Id;
 pub struct FilterSubscription {
     id: Id,
     xpath: XPath,
-    /// The first version of the filter that no longer holds the subscription.
+    /// The first version of the filter without the subscription.
     removed: AtomicU64,
-    /// The number of the part that holds it.
+    /// The number of the part that contains it.
     part: AtomicU64,
 }
 
 impl FilterSubscription {
-    /// A subscription that no filter holds yet.
+    /// A subscription that is not in any filter yet.
     pub fn new(id: Id, xpath: XPath) -> FilterSubscription {
         FilterSubscription { id, xpath, removed: AtomicU64::new(u64::MAX), part: AtomicU64::new(0) }
     }
 
-    /// What the user calls it.
+    /// The id that the user gave it.
     pub fn id(&self) -> &Id {
         &self.id
     }
@@ -42,7 +42,7 @@ impl FilterSubscription {
         &self.xpath
     }
 
-    /// The error that says that this filter could not be evaluated.
+    /// The error for a failed evaluation of this filter.
     pub(super) fn failed(&self, cause: Error) -> Error {
         Error::Filter { id: self.id.clone(), cause: Box::new(cause) }
     }
@@ -55,11 +55,11 @@ impl FilterSubscription {
 /// Filters that are compiled together.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Tells the segments of one filter apart.
+    /// Identifies the part within its filter.
     number: u64,
     pub(super) subscriptions: Vec<Arc<FilterSubscription>>,
     segment: Segment,
-    /// Whether some of the subscriptions have been removed; if not, none need be checked.
+    /// Whether any of the subscriptions was removed; otherwise none need be checked.
     holed: AtomicBool,
     /// The file that it was written to or read from, with its checksum.
     file: OnceLock<(PathBuf, String)>,
@@ -78,7 +78,7 @@ impl Part {
     }
 
     pub fn set_file(&self, path: PathBuf, checksum: String) {
-        // Another save of the same part may have been first; either file will do.
+        // A concurrent save of the same part may have set it first. Either file is valid.
         let _ = self.file.set((path, checksum));
     }
 }
@@ -91,7 +91,7 @@ pub struct FilterSnapshot {
     pub(super) live: usize,
 }
 
-/// Working memory of a match: the document, and what engines remember.
+/// Scratch memory of a match: the document and the caches of engines.
 #[derive(Debug, Default)]
 pub struct FilterScratch {
     pub(super) document: Document,
@@ -102,7 +102,7 @@ pub struct FilterScratch {
 }
 
 impl FilterSnapshot {
-    /// Prepares to find certain filters while a document arrives.
+    /// Prepares to report filters while a document arrives.
     pub(super) fn begin_early(&self, scratch: &mut FilterScratch, limits: &Limits) -> Vec<Early> {
         let FilterScratch { document, segments, .. } = scratch;
         let begin = |part: &Arc<Part>| {
@@ -112,7 +112,7 @@ impl FilterSnapshot {
         self.parts.iter().map(begin).collect()
     }
 
-    /// Calls `found` with the subscriptions that are certain and were not before.
+    /// Calls `found` with the subscriptions that have become certain.
     pub(super) fn tell_early(
         &self,
         scratch: &mut FilterScratch,
@@ -146,7 +146,8 @@ impl FilterSnapshot {
         for part in &self.parts {
             let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
             let holed = part.holed.load(Ordering::Acquire);
-            // Slots come in runs, so that what is handed out is found once for each run, and not for each slot.
+            // Slots come in batches, so that the branch on `holed` and the captured references are
+            // evaluated once per batch, not once per slot.
             let matched = part.segment.matches(document, memory, evaluation, &mut meter, |slots| {
                 let run = slots.iter().map(|slot| &part.subscriptions[*slot as usize]);
                 if holed {
@@ -165,7 +166,7 @@ impl FilterSnapshot {
         Ok(())
     }
 
-    /// What the last match with this working memory took.
+    /// The work of the last match with this scratch memory.
     pub(super) fn work(&self, scratch: &FilterScratch) -> Work {
         let mut total = Work { units: scratch.units, ..Work::default() };
         for part in &self.parts {
@@ -178,7 +179,7 @@ impl FilterSnapshot {
         total
     }
 
-    /// Notes that the next version no longer holds a subscription. The caller holds the writer.
+    /// Removes a subscription from the next version. The caller holds the writer lock.
     pub(super) fn remove(&self, subscription: &FilterSubscription, version: u64) {
         subscription.removed.store(version, Ordering::Release);
         let number = subscription.part.load(Ordering::Relaxed);
@@ -187,8 +188,8 @@ impl FilterSnapshot {
         }
     }
 
-    /// Takes back that the next version does not hold these, and that other parts do. The caller holds the
-    /// writer.
+    /// Undoes the removal of these subscriptions from the next version, and their move to other
+    /// parts. The caller holds the writer lock.
     pub(super) fn restore(&self, subscriptions: &[Arc<FilterSubscription>]) {
         for subscription in subscriptions {
             subscription.removed.store(u64::MAX, Ordering::Release);
@@ -206,22 +207,23 @@ impl FilterSnapshot {
         all.filter(|subscription| subscription.is_live(self.version))
     }
 
-    /// How many subscriptions are live.
+    /// The number of live subscriptions.
     pub fn len(&self) -> usize {
         self.live
     }
 
-    /// Whether none is.
+    /// Whether no subscription is live.
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
 
-    /// How many states the automata of all parts have, or pieces of paths their machines.
+    /// The number of states of the automata of all parts, or of path pieces for engines without an
+    /// automaton.
     pub fn states(&self) -> usize {
         self.parts.iter().map(|part| part.segment.states()).sum()
     }
 
-    /// How many separately compiled parts there are.
+    /// The number of separately compiled parts.
     pub fn segments(&self) -> usize {
         self.parts.len()
     }

@@ -1,9 +1,9 @@
 //! How is a filter stored on disk?
 //!
 //! Like an index: a folder of immutable, checksummed files and one manifest, `filter.json`, that is
-//! replaced atomically; see `folder`. A file holds the ids and expressions of one segment. Automata are not
-//! stored: they are compiled again when a filter is opened, which takes about as long as adding the
-//! filters did.
+//! replaced atomically; see `folder`. A file contains the ids and expressions of one segment.
+//! Automata are not stored. They are compiled again when a filter is opened, which takes about as
+//! long as adding the filters did.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::id::IdRef;
 use crate::sections::{OpenOptions, SectionReader, Sections};
 use crate::strings::Strings;
 
-/// What the names of files begin with.
+/// The prefix of file names.
 const FILTERS: &str = "filters";
 
 impl Filter {
-    /// Saves the filter as it is now into a folder, which is made if it is not there. What the folder
-    /// already has of it is not written again.
+    /// Saves the current state of the filter into a folder, which is created if it does not exist.
+    /// Files that are already in the folder are not written again.
     pub fn save(&self, folder: &Path) -> Result<()> {
         let snapshot = self.snapshot();
         let folder = Folder::lock(folder)?;
@@ -43,8 +43,8 @@ impl Filter {
         folder.publish(ManifestKind::Filter, &text, &[FILTERS], &manifest::files(&lists))
     }
 
-    /// Opens a saved filter, with the engine that it had unless another is given. Every byte is read
-    /// and checked, and no file stays mapped.
+    /// Opens a saved filter, with the saved engine unless another is given. Reads and verifies
+    /// every byte; no file stays mapped.
     pub fn open(folder: &Path, engine: Option<Engine>, limits: Limits) -> Result<Filter> {
         let options = OpenOptions::default().copy(true);
         open_manifest(folder, ManifestKind::Filter, |folder, manifest| {
@@ -118,7 +118,7 @@ fn open_part(path: &Path, entry: &Entry, options: OpenOptions) -> Result<OpenedP
             next_variable += 2;
         }
         if !removed.contains(&(position as u32)) {
-            // It was within the limits when it was added.
+            // It was checked against the limits when it was added.
             let xpath = XPath::parse_with(text, &namespaces, &values, &Limits::none());
             let xpath = xpath.map_err(|_| damaged())?;
             subscriptions.push(Arc::new(FilterSubscription::new(id, xpath)));
@@ -128,7 +128,7 @@ fn open_part(path: &Path, entry: &Entry, options: OpenOptions) -> Result<OpenedP
     Ok((subscriptions, whole))
 }
 
-/// The value of a variable as text: its type, and what it is.
+/// The text form of a variable's value: a letter for its type, then the value.
 fn encode(value: &Variable) -> String {
     match value {
         Variable::String(text) => format!("s{text}"),
@@ -137,7 +137,7 @@ fn encode(value: &Variable) -> String {
     }
 }
 
-/// The value of such a text; `None` if it is none.
+/// Parses the text form of a variable's value.
 fn decode(text: &str) -> Option<Variable> {
     let value = text.get(1..)?;
     Some(match text.as_bytes()[0] {

@@ -1,8 +1,9 @@
 //! Which filters are certain while a document is still arriving?
 //!
-//! A document that comes in pieces is read as far as its tags are complete. A filter that some path
-//! satisfies stays satisfied whatever follows, and is returned at once. Filters that depend on the whole document
-//! (counts, negations, nested paths) are decided at its end. Only the default engine returns filters early.
+//! A document that arrives in pieces is read as far as its tags are complete. A filter that a path
+//! satisfies remains satisfied whatever follows, so it is reported at once. Filters that depend on
+//! the whole document (counts, negations, nested paths) are decided at its end. Only the default
+//! engine reports filters early.
 
 use std::sync::Arc;
 
@@ -23,18 +24,18 @@ pub struct FilterStream {
     early: Vec<Early>,
     /// All bytes so far.
     bytes: Vec<u8>,
-    /// How many of them are in `text`.
+    /// The number of them that are decoded into `text`.
     decoded: usize,
     text: String,
     scan: Scan,
-    /// Whether the bytes are UTF-8, once that is known; others are decoded in the end.
+    /// Whether the bytes are UTF-8, once known. Other encodings are decoded at the end.
     utf8: Option<bool>,
-    /// What was wrong, once something was.
+    /// The first error.
     failure: Option<Error>,
 }
 
 impl FilterStream {
-    /// Begins a document that is matched against the filters of this moment.
+    /// Starts a document, which is matched against the current filters.
     pub fn new(filter: Arc<Filter>) -> FilterStream {
         let snapshot = filter.snapshot();
         let mut scratch = filter.take_scratch();
@@ -55,9 +56,9 @@ impl FilterStream {
         }
     }
 
-    /// Takes the next piece, and calls `found` with the subscriptions that it makes certain.
+    /// Takes the next piece, and calls `found` with the subscriptions that have become certain.
     ///
-    /// An error is the last word about a document: it says the same however much follows.
+    /// After an error, further calls return the same error.
     pub fn feed(&mut self, piece: &[u8], found: impl FnMut(&Arc<FilterSubscription>)) -> Result<()> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -100,7 +101,7 @@ impl FilterStream {
         matched
     }
 
-    /// Decodes what has arrived in whole characters; line ends that may go on wait.
+    /// Decodes the complete characters received so far. Holds back a line end that may continue.
     fn decode(&mut self) -> Result<()> {
         if self.decoded == 0 && self.bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
             self.decoded = 3;
@@ -108,7 +109,7 @@ impl FilterStream {
         let new = &self.bytes[self.decoded..];
         let whole = match std::str::from_utf8(new) {
             Ok(text) => text,
-            // Decoding everything says where.
+            // Decode everything again to report the position.
             Err(error) if error.error_len().is_some() => return decode(&self.bytes).map(|_| ()),
             Err(error) => std::str::from_utf8(&new[..error.valid_up_to()]).unwrap_or_default(),
         };

@@ -1,7 +1,7 @@
 //! Which of a document's names do filters mention?
 //!
-//! Names in filters are numbered when a set of filters is compiled. A document's names are looked up
-//! among them once, and the answers are kept as long as the document's numbering lasts.
+//! The names in filters are numbered when a set of filters is compiled. A document's names are
+//! looked up once, and the results are cached as long as the document's numbering is valid.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,13 @@ use super::plan::ElementTest;
 
 type Map<V> = HashMap<Box<str>, V, ahash::RandomState>;
 
-/// A name or namespace that filters mention; 0 is any other.
+/// The number of a name or namespace in filters; 0 for any other.
 pub type Symbol = u32;
 
 /// Number of a distinct path in a compiled set of filters.
 pub type PathId = u32;
 
-/// A path as engines take it: whether each step may skip levels, and its test.
+/// A path in the form that engines use: for each step, whether it may skip levels, and its test.
 pub type SymbolPath = Box<[(bool, SymbolTest)]>;
 
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub struct Symbols {
     /// By namespace, then by local name.
     names: Map<Map<Symbol>>,
     namespaces: Map<Symbol>,
-    /// Names and namespaces together, so one number identifies both.
+    /// Counts names and namespaces together, so that no number is used for both.
     count: Symbol,
 }
 
@@ -46,7 +46,7 @@ impl SymbolTest {
     }
 }
 
-/// What filters can test of an element's or attribute's name.
+/// The parts of an element's or attribute's name that filters can test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Label {
     pub name: Symbol,
@@ -54,7 +54,7 @@ pub struct Label {
 }
 
 impl Label {
-    /// A number for the label: a known name's namespace is known with it.
+    /// One number for the label: the name's if it is known, since it implies the namespace.
     pub fn number(self) -> u32 {
         if self.name != 0 { self.name } else { self.namespace }
     }
@@ -95,7 +95,7 @@ impl Symbols {
     }
 }
 
-/// The labels of a document's names, looked up when first needed.
+/// The labels of a document's names, looked up on demand.
 #[derive(Debug, Default)]
 pub struct Labels {
     generation: u64,

@@ -1,6 +1,6 @@
 //! Do the elements of a path pass the value tests?
 //!
-//! A filter holds if some combination of elements passes. That is decided per element and step,
+//! A filter matches if some combination of elements passes. This is decided per element and step,
 //! without enumerating the combinations, whose number is exponential on recursive documents.
 
 use super::document::{Document, NodeIndex, NodeKind};
@@ -9,7 +9,7 @@ use super::plan::Condition;
 use super::symbols::{Label, Labels, Symbol, SymbolPath, Symbols};
 use super::xpath::Comparison;
 
-/// What of an element a value is, with its name looked up.
+/// The tested value of an element, with attribute names as symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Key {
     Own,
@@ -33,17 +33,17 @@ pub struct ValueFilter {
     pub tests: Box<[Test]>,
 }
 
-/// What became of a check.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Passed,
     Failed,
-    /// The elements nest too deep for this way of checking.
+    /// The elements are nested too deeply for this check.
     TooDeep,
 }
 
 impl Condition {
-    /// Whether a value passes; adds the units of work to `cost`.
+    /// Whether a value passes. Adds the units of work to `cost`.
     pub fn passes(&self, value: &str, cost: &mut usize) -> bool {
         *cost += 1;
         match self {
@@ -70,7 +70,7 @@ impl Condition {
         }
     }
 
-    /// A rough chance of passing: equality rarely does, mere existence often.
+    /// A rough probability of passing: low for equality, high for existence.
     pub fn selectivity(&self) -> u32 {
         match self {
             Condition::String(Comparison::Equal, _) | Condition::Number(Comparison::Equal, _) => 5,
@@ -82,7 +82,8 @@ impl Condition {
     }
 }
 
-/// Calls `each` with the values that a key has at an element, until it returns true; whether it did.
+/// Calls `each` with the values of a key at an element until it returns true. Returns whether it
+/// did.
 pub fn any_value<'d>(
     document: &'d Document,
     symbols: &Symbols,
@@ -104,8 +105,8 @@ pub fn any_value<'d>(
 }
 
 impl ValueFilter {
-    /// Whether elements from the root down to `element` take the steps, the last of them `element`,
-    /// and pass the tests. Adds the units of work to `cost`.
+    /// Whether elements from the root down to `element` match the steps, with `element` as the
+    /// last, and pass the tests. Adds the units of work to `cost`.
     pub fn check(
         &self,
         document: &Document,
@@ -116,7 +117,7 @@ impl ValueFilter {
     ) -> Verdict {
         *cost += self.steps.len();
         let last = self.steps.len() - 1;
-        // The last step's element is known: most filters fail here.
+        // The element of the last step is known, and most filters fail here.
         for test in self.tests.iter().take_while(|test| test.step == last) {
             let passes = |value: &str| test.condition.passes(value, cost);
             if !any_value(document, symbols, labels, element, test.key, passes) {
@@ -136,14 +137,14 @@ impl ValueFilter {
         }
         let chain = &mut chain[..depth];
         chain.reverse();
-        // Bit d of `reached`: the steps so far can end at the element of depth d.
+        // Bit d of `reached`: whether the steps so far can end at the element of depth d.
         let mut reached: u64 = 0;
         for (step, &(descendant, name)) in self.steps.iter().enumerate() {
             let candidates = match (step, descendant) {
                 (0, false) => 1,
                 (0, true) => u64::MAX,
                 (_, false) => reached << 1,
-                // Everything deeper than the shallowest end so far.
+                // All depths below the shallowest end so far.
                 (_, true) => deeper(reached),
             };
             let mut candidates = candidates & (u64::MAX >> (64 - depth));
@@ -166,7 +167,7 @@ impl ValueFilter {
     }
 
     /// Whether the steps after `step` lead from the first element of a chain to its last, given the
-    /// elements' labels from one to the other; `None` if they nest too deep to tell.
+    /// labels of the chain. `None` if the chain is too long to decide.
     pub fn completes(&self, step: usize, chain: &[Label]) -> Option<bool> {
         if chain.len() > 64 {
             return None;

@@ -40,7 +40,7 @@ class TamisBackend(Backend):
         return [] if result is None else [result]
 
     def finalize(self, queries: list[Any], output_format: str) -> Any:  # noqa: ARG002
-        """The expressions as they are."""
+        """The expressions, unchanged."""
         return queries
 
     def _convert(self, condition: Any, *_: Any) -> str:
@@ -50,7 +50,7 @@ class TamisBackend(Backend):
         raise SigmaFeatureNotSupportedByBackendError("a correlation rule needs several events")
 
 
-# pySigma asks for a method per kind of condition; here one function converts all of them.
+# pySigma requires a method per kind of condition; one function converts all of them here.
 for _name in TamisBackend.__abstractmethods__:
     _correlation = "correlation" in _name
     setattr(TamisBackend, _name, TamisBackend._refuse if _correlation else TamisBackend._convert)

@@ -56,8 +56,8 @@ def compare(
 ) -> int:
     """Measure every matcher on the same data and recommend one.
 
-    Each matcher runs in its own process. Its answers to a sample of the events are first compared
-    with those of `scan`; a matcher whose answers differ is reported without a time.
+    Each matcher runs in its own process. Its matches on a sample of the events are first compared
+    with those of `scan`; a matcher with other matches is reported without a time.
 
     Args:
         subscriptions: JSON lines, CSV or Parquet as for `tamis match`; to compare XML filters, JSON
@@ -72,13 +72,13 @@ def compare(
         number: The number of events to use, from the start of the file.
         time_limit: Seconds for each matcher, including building.
         memory_limit: MiB for each matcher; half of the machine's memory by default.
-        sample: The number of events whose answers are compared.
+        sample: The number of events whose matches are compared.
         seed: The seed that selects these events.
         record: A folder in which to store the figures, with versions and machine.
         json: Write JSON lines: one per matcher, then the recommendation.
     """
     if number < 1 or (memory_limit is not None and memory_limit < 1):
-        raise CommandError("--events and --memory-limit are above 0")
+        raise CommandError("--events and --memory-limit must be above 0")
     if is_standard_input(subscriptions) and is_standard_input(events):
         raise CommandError("subscriptions and events cannot both come from standard input")
     family, pairs = read_subscriptions(subscriptions, language)

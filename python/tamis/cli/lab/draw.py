@@ -1,4 +1,4 @@
-"""`tamis lab draw`: the figures of papers, from records alone."""
+"""`tamis lab draw`: draw the figures of papers from records."""
 
 from pathlib import Path
 from typing import Annotated
@@ -29,15 +29,15 @@ def draw(
     records: Records = FOLDER,
     machine: Machine = None,
 ) -> int:
-    """Draw charts as SVG and PNG, and tables as Markdown, from what `tamis lab run` recorded.
+    """Draw charts as SVG and PNG, and tables as Markdown, from the records of `tamis lab run`.
 
     Needs `tamis[lab]`.
 
     Args:
         names: Figures, papers or TOML files as for `tamis lab run`; all by default.
         out: The folder to write into.
-        scale: Which records.
-        seed: Which records.
+        scale: The scale of the records.
+        seed: The seed of the records.
         records: The folder of all records.
         machine: The folder within it; named after this machine by default.
     """

@@ -1,4 +1,4 @@
-"""What the commands on experiments share: which ones, at which scale, from which records."""
+"""The common part of the commands on experiments."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ Machine = Annotated[str | None, Parameter(name="--machine")]
 
 @contextmanager
 def errors() -> Iterator[None]:
-    """Turns what is wrong with an experiment, or not installed, into a message."""
+    """Turn invalid experiments and missing packages into messages."""
     try:
         yield
     except ExperimentError as error:
@@ -39,7 +39,7 @@ def open_records(folder: Path, machine: str | None) -> records.Records:
 def collect(
     names: Sequence[str], scale: Scale, seed: int, kept: records.Records
 ) -> list[records.Results]:
-    """What was measured for these experiments; those without any record are left out."""
+    """The results of these experiments; those without any record are left out."""
     every = [records.collect(each, kept, scale, seed) for each in experiments.find(*names)]
     measured = [each for each in every if each.rows]
     if not measured:

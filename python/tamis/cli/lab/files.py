@@ -1,4 +1,4 @@
-"""How is your data read? As JSON lines, CSV or Parquet."""
+"""Reads the data for `tamis lab compare`: JSON lines, CSV or Parquet."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -69,11 +69,11 @@ def read_events(
 
     Args:
         path: The file, or `-`. Parquet has a column `event` or `document`, or one per attribute.
-        family: Whether events are looked for, or documents.
+        family: Whether to read events or documents.
         text: The columns of a CSV file to read as text.
 
     Raises:
-        CommandError: It cannot be read, or an event in it cannot.
+        CommandError: The file or an event in it cannot be read.
     """
     format = format_of(path)
     is_table = format == "parquet" and family == "expressions" and not _has_column(path, "event")
@@ -102,14 +102,14 @@ def read_events(
 def _is_filter(line: str) -> bool:
     try:
         return "xpath" in json.loads(line)
-    except (ValueError, TypeError, RecursionError):  # what is wrong is told where it is read
+    except (ValueError, TypeError, RecursionError):  # reported when it is read
         return False
 
 
 def _objects(
     source: Source, lines: Iterator[tuple[int, str]], *keys: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of lines, which have these keys; all but an id are texts."""
+    """Read lines as JSON objects with these keys; all values except the id are texts."""
     for number, line in lines:
         where = f"{source.name}:{number}"
         try:
@@ -118,10 +118,10 @@ def _objects(
             raise CommandError(f"{where}: the line is not valid JSON: {error}", INVALID) from error
         if not isinstance(row, dict) or set(row) != set(keys):
             wanted = " and ".join(f"`{key}`" for key in keys)
-            raise CommandError(f"{where}: a line is a JSON object with {wanted}", INVALID)
+            raise CommandError(f"{where}: a line must be a JSON object with {wanted}", INVALID)
         for key in keys:
             if key != "id" and not isinstance(row[key], str):
-                raise CommandError(f"{where}: `{key}` is a text", INVALID)
+                raise CommandError(f"{where}: `{key}` must be a text", INVALID)
         yield number, row
 
 
@@ -146,7 +146,7 @@ def _rows(path: Path, *columns: str) -> Iterator[tuple[Any, ...]]:
 
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    """A file of Parquet; what goes wrong with it is a message."""
+    """Open a Parquet file; errors become messages."""
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile

@@ -1,4 +1,4 @@
-"""`tamis lab generate`: a published workload as files."""
+"""`tamis lab generate`: write a published workload to files."""
 
 import json
 from collections.abc import Sequence
@@ -38,12 +38,12 @@ def generate(
     Args:
         workload: `conjunctive`, `dense`, `abe-gen`, `ads-like`, `whang`, `whang-cnf`, `fontoura`,
             `exchange`, `sigma-like` or `xml`.
-        count: How many subscriptions.
+        count: The number of subscriptions.
         out: The folder to write into.
-        events: How many events.
+        events: The number of events.
         seed: The seed of all random choices.
         settings: Parameters of the workload as `name=value`, the value as JSON or plain text.
-        format: JSON lines, or Parquet as Spark takes it, which needs `tamis[arrow]`.
+        format: JSON lines, or Parquet for Spark, which needs `tamis[arrow]`.
     """
     parameters = _parameters(settings or ())
     try:

@@ -1,4 +1,4 @@
-"""`tamis lab report`: everything that was found, on one page."""
+"""`tamis lab report`: write all results on one page."""
 
 from pathlib import Path
 
@@ -36,14 +36,14 @@ def report(
         file: A self-contained HTML page; or, with the suffix `.md`, a short version with its charts
             in a folder of the same name.
         names: Figures, papers or TOML files as for `tamis lab run`; all papers by default.
-        scale: Which records.
-        seed: Which records.
+        scale: The scale of the records.
+        seed: The seed of the records.
         records: The folder of all records.
         machine: The folder within it; named after this machine by default.
         remark: A sentence for the top of the page, for example about other jobs on the machine.
     """
     if file.suffix not in (".html", ".md"):
-        raise CommandError(f"a report is a file that ends with .html or .md, not {file.name}")
+        raise CommandError(f"a report must be a file that ends with .html or .md, not {file.name}")
     with errors():
         every = collect(names or ["all"], scale, seed, open_records(records, machine))
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`tamis lab rivals`: where something was faster than the default matcher."""
+"""`tamis lab rivals`: list settings in which another matcher was faster than the default."""
 
 from tamis.cli.lab.experiments import Machine, Records, errors, open_records
 from tamis.cli.output import VALID, CommandError, write
@@ -26,13 +26,13 @@ def rivals(
     Needs `tamis[lab]`.
 
     Args:
-        factor: How many times as fast as the default it must be.
-        runs: In how many of the latest runs.
+        factor: The minimum factor by which it must be faster.
+        runs: The number of latest runs in which it must be.
         records: The folder of all records.
         machine: The folder within it; named after this machine by default.
     """
     if runs < 1:
-        raise CommandError("--runs is at least 1")
+        raise CommandError("--runs must be at least 1")
     with errors():
         kept = open_records(records, machine)
         found = verdicts.rivals(kept.all(), factor, runs)

@@ -1,4 +1,4 @@
-"""`tamis lab run`: measures what a figure of a paper shows."""
+"""`tamis lab run`: measure the figures of papers."""
 
 import sys
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def run(
     for name, summary in summaries.items():
         text = f"{name}: {summary.measured} measured"
         if summary.known:
-            text += f", {summary.known} of all known before"
+            text += f", {summary.known} of them recorded before"
         write(f"{text}, {summary.seconds:.1f} s")
         for label, reason in summary.absent.items():
             report(f"{label}: {reason}")

@@ -9,7 +9,7 @@ _HEADS = (
 
 
 def table(comparison: Comparison) -> str:
-    """One line per matcher, and what the figures are about."""
+    """One line per matcher, then a summary of the data."""
     rows = [_figures(each) for each in comparison.measurements if each.status == "measured"]
     widths = [max(map(len, column)) for column in zip(_HEADS, *rows, strict=True)]
     first = max([widths[0], *(len(each.matcher) for each in comparison.measurements)])
@@ -22,7 +22,7 @@ def table(comparison: Comparison) -> str:
     about = comparison.settings
     lines.append(
         f"\n{about['subscriptions']:,} subscriptions, {about['events']:,} events; "
-        f"answers to {about['checked']:,} of them compared with scan"
+        f"matches of {about['checked']:,} of them compared with scan"
     )
     return "\n".join(lines)
 

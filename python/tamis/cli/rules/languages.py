@@ -26,7 +26,7 @@ def read_rules(language: Language, path: Path) -> ReadRules:
     """Read the rules of a file or folder.
 
     Raises:
-        CommandError: The path cannot be read, or what the importer needs is not installed.
+        CommandError: The path cannot be read, or a package that the importer needs is missing.
     """
     try:
         with counting(f"reading {path}") as show:
@@ -36,7 +36,7 @@ def read_rules(language: Language, path: Path) -> ReadRules:
 
 
 def report_refused(read: ReadRules, *, most: int = 20) -> None:
-    """Say on standard error what was refused and why: each rule, then the reasons by number."""
+    """Report refused rules on standard error: each with its reason, then the counts by reason."""
     for refused in read.refused[:most]:
         report(str(refused))
     if len(read.refused) > most:

@@ -1,4 +1,4 @@
-"""`tamis rules read`: which subscriptions do rules of another language make?"""
+"""`tamis rules read`: convert rules of another language to subscriptions."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""What the commands that commit a version of an index say of it."""
+"""The output of the commands that commit a version of an index."""
 
 import time
 from typing import TYPE_CHECKING
@@ -13,11 +13,11 @@ _SHOWN = 20
 
 
 def tell(done: "Compiled", started: float, as_json: bool) -> int:
-    """Report what was committed and what was refused; returns the exit code.
+    """Report the committed version and the refused rows; returns the exit code.
 
     Args:
-        done: What was committed.
-        started: When the command began, as `time.perf_counter` tells it.
+        done: The committed version.
+        started: The start of the command, from `time.perf_counter`.
         as_json: Whether to write a JSON object.
     """
     seconds = time.perf_counter() - started

@@ -1,4 +1,4 @@
-"""`tamis spark compile`: subscriptions become a version of an index."""
+"""`tamis spark compile`: compile subscriptions into a version of an index."""
 
 import time
 from typing import Annotated
@@ -39,7 +39,7 @@ def compile(
     Invalid rows are reported and left out; the exit code is 1 if there are any.
 
     Args:
-        subscriptions: JSON lines (`.jsonl`, `.json`), or what Spark reads (`.parquet`, `.orc` ...).
+        subscriptions: JSON lines (`.jsonl`, `.json`), or another format of Spark (`.parquet` ...).
         index: The folder of the index: a path, or a URI such as `s3://bucket/index`.
         shards: The number of shards; by default one per 500,000 subscriptions.
         strict: Commit nothing if a row is invalid.

@@ -26,8 +26,8 @@ def match(
     """Write, for every event, the subscriptions it matches.
 
     Args:
-        events: JSON lines (`.jsonl`, `.json`), each an event, or what Spark reads (`.parquet`,
-            `.orc` ...), each column an attribute.
+        events: JSON lines (`.jsonl`, `.json`), each an event, or another format of Spark
+            (`.parquet`, `.orc` ...), each column an attribute.
         index: The folder of the index.
         result: The folder to write, in the format of its suffix, or Parquet.
         lists: Write one row per event instead of one per match.

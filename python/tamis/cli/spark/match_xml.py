@@ -34,7 +34,7 @@ def match_xml(
 
     Args:
         documents: XML files (names that end with `.xml`), each a document with its `path`; JSON
-            lines, each an object with a document; or what Spark reads (`.parquet` ...).
+            lines, each an object with a document; or another format of Spark (`.parquet` ...).
         index: The folder of an index whose expressions use `xpath('...')`.
         result: The folder to write, in the format of its suffix, or Parquet.
         document: The column that holds the documents.

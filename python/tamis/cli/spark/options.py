@@ -1,4 +1,4 @@
-"""What the commands that look for matches have in common: their options, and how they run."""
+"""The common options of the commands that match, and how they run."""
 
 import time
 from dataclasses import asdict, dataclass
@@ -47,7 +47,7 @@ class Matching:
         """The arguments for `tamis.spark`.
 
         Args:
-            column: The column that holds the events, where none was named.
+            column: The column that holds the events, if the user named none.
         """
         return {**asdict(self), "event": self.event or column}
 
@@ -63,13 +63,13 @@ def run(
     find: "Callable[[DataFrame, str | None], DataFrame]",
     read: "Callable[[SparkSession, str], tuple[DataFrame, str | None]]" = read_events,
 ) -> int:
-    """Read events, find something for them, and write it.
+    """Read events, run a query on them, and write the result.
 
     Args:
-        name: What the command is called.
+        name: The name of the command.
         events: The files of the events.
         result: The folder to write.
-        find: Gives what was found, from the events and the column that holds them, if one does.
+        find: Returns the result, given the events and the column that holds them, if any.
         read: Reads the events.
     """
     with session(name) as spark:

@@ -24,7 +24,7 @@ _COMPRESSED = ("gz", "bz2", "zst", "lz4")
 def session(name: str) -> "Iterator[SparkSession]":
     """A Spark session: that of spark-submit, or a new one on this machine.
 
-    What goes wrong in it becomes a message and an exit code.
+    Errors become a message and an exit code.
     """
     try:
         from pyspark.errors import PySparkException
@@ -50,7 +50,7 @@ def session(name: str) -> "Iterator[SparkSession]":
 
 @contextmanager
 def storage_errors() -> "Iterator[None]":
-    """What a command needs that looks at files only, without a session."""
+    """Error handling for commands that only read files, without a session."""
     try:
         with _told():
             yield
@@ -69,7 +69,7 @@ def _told() -> "Iterator[None]":
 
 
 def _reason(error: Exception) -> str:
-    """The line of an error that says what happened, without the stacks of two languages."""
+    """The line of an error that says what happened, without stack traces."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     for pattern in (
         r"tamis\.errors\.\w+: (.+)",
@@ -81,7 +81,7 @@ def _reason(error: Exception) -> str:
 
 
 def format_of(path: str) -> str:
-    """The format of files, from the end of their name: `lines`, or what Spark calls it."""
+    """The format of files by their suffix: `lines`, or Spark's name for it."""
     words = path.rstrip("/").rpartition("/")[2].lower().split(".")
     if words[-1] in _COMPRESSED:
         words.pop()
@@ -114,7 +114,7 @@ _MEMBERS = (*_NUMBERS, *_TEXTS)
 def read_foreign_rules(
     spark: "SparkSession", path: str, language: "Language"
 ) -> "tuple[DataFrame, int]":
-    """Subscriptions from rules of another language, on this machine, and how many were refused."""
+    """Read rules of another language on this machine; also returns the number refused."""
     from tamis.cli.rules.languages import read_rules, report_refused
 
     read = read_rules(language, Path(path))
@@ -128,13 +128,13 @@ def read_foreign_rules(
 
 
 def read_events(spark: "SparkSession", path: str) -> "tuple[DataFrame, str | None]":
-    """Events, and the column that holds them: lines are events, other formats have attributes."""
+    """The events, and the column that holds them: lines are events, other columns attributes."""
     if format_of(path) == "lines":
         return spark.read.text(path).withColumnRenamed("value", "event"), "event"
     return spark.read.format(format_of(path)).load(path), None
 
 
 def write(frame: "DataFrame", path: str) -> None:
-    """Write a DataFrame in the format that the end of its name says."""
+    """Write a DataFrame in the format that the suffix implies."""
     kind = format_of(path)
     frame.write.mode("error").format("json" if kind == "lines" else kind).save(path)

@@ -48,8 +48,8 @@ def stream(
         keep: The columns of the events to include: `event`, and for Kafka `key`, `topic`,
             `partition`, `offset`, `timestamp`.
         lists: Write one row per event instead of one per match.
-        every: How often a micro-batch begins, such as `10 seconds`.
-        once: Match the events that are there now, and exit.
+        every: The interval between micro-batches, such as `10 seconds`.
+        once: Match the events that are available now, and exit.
         on_error: What to do with an event that cannot be read: `collect` writes it once, with the
             reason in the column `event_error`, `skip` leaves it out, `raise` ends the stream.
     """
@@ -108,5 +108,5 @@ def _kafka(uri: str) -> tuple[dict[str, str], str] | None:
         return None
     topic = parts.path.strip("/")
     if not parts.netloc or not topic:
-        raise CommandError(f"{uri}: a topic of Kafka is kafka://BROKER:PORT/TOPIC")
+        raise CommandError(f"{uri}: a Kafka topic must be kafka://BROKER:PORT/TOPIC")
     return {"kafka.bootstrap.servers": parts.netloc}, topic

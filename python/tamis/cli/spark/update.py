@@ -1,4 +1,4 @@
-"""`tamis spark update`: changes of subscriptions become the next version of an index."""
+"""`tamis spark update`: apply changes of subscriptions to an index."""
 
 import time
 

@@ -24,7 +24,7 @@ def vacuum(index: str, /, *, keep: int = 1, hours: float = 24.0) -> int:
         hours: The minimum age of an unreferenced file; running jobs have younger ones.
     """
     if keep < 1 or hours < 0:
-        raise CommandError("--keep is at least 1, and --hours at least 0")
+        raise CommandError("--keep must be at least 1, and --hours at least 0")
     with storage_errors():
         from tamis.spark import vacuum as delete
 

@@ -9,8 +9,8 @@
         print(refused)
 
 Use an index with `missing="false"`: in Sigma a test of a missing field is false and its negation
-true. Text ignores case unless a rule says `cased`. Values without a field may stand anywhere in the
-event. Correlation rules ask about several events and are refused, as are placeholders that no
+true. Text ignores case unless a rule says `cased`. Values without a field may occur anywhere in the
+event. Correlation rules, which need several events, are refused, and so are placeholders that no
 pipeline has resolved.
 
 pySigma parses the rules and applies pipelines: `pip install tamis[sigma]`. With it,
@@ -43,13 +43,13 @@ def read(
 ) -> ReadRules:
     """Read the rules of a file, of a folder and the folders below it, or of YAML text.
 
-    One bad rule costs no other: it is listed in `refused` with its reason.
+    A bad rule does not affect the others: it is listed in `refused` with its reason.
 
     Args:
         source: A path, or the text itself.
         pipeline: A pySigma pipeline that renames fields and resolves placeholders: an object, the
             name of an installed one, or the path of its YAML file.
-        progress: Called with the number of rules that were read or refused so far.
+        progress: Called with the number of rules read or refused so far.
 
     Raises:
         RuleError: pySigma is not installed, or there is no such path or pipeline.
@@ -89,7 +89,7 @@ def read_tests(
         written, file, line = found.examples.get(rule.id, ({}, None, 1))
         try:
             if not isinstance(written, dict) or set(written) - {"match", "not_match"}:
-                raise RuleError("`tests` has the members `match` and `not_match`")
+                raise RuleError("`tests` must have the members `match` and `not_match`")
             given = examples.read_examples(written)
         except RuleError as error:
             tests.refused.append(Refused(rule.id, file, line, str(error)))
@@ -102,7 +102,7 @@ def convert(rule: "SigmaRule") -> Expression:
     """The expression of a rule that pySigma has parsed.
 
     Raises:
-        RuleError: The rule cannot be expressed exactly.
+        RuleError: The rule has no exact translation.
     """
     text: Callable[[SigmaRule], str] = _require("tamis.rules.sigma.conditions").rule_text
     return Expression.parse(text(rule))

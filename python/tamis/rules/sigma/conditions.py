@@ -1,7 +1,7 @@
-"""What does the condition of a Sigma rule ask, as an expression's text?
+"""Converts the conditions of Sigma rules to expressions, as text.
 
 This walks the tree that pySigma parses, after its modifiers have been applied: `base64`, `windash`
-and their like have become alternatives, `contains` and its like have become wildcards.
+and similar ones have become alternatives, `contains` and similar ones have become wildcards.
 """
 
 import re
@@ -38,7 +38,7 @@ from sigma.types import (
 from tamis.rules import writing
 from tamis.rules.result import RuleError
 
-# The text of a number that a rule may give as a string: EventID: '4688'.
+# A number that a rule gives as a string, such as EventID: '4688'.
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
 _BOOLEANS = {"true": "true", "false": "false"}
 _ORDERINGS = {
@@ -57,10 +57,10 @@ _PARTS = {
 
 
 def rule_text(rule: SigmaRule) -> str:
-    """The expression of a rule; of several conditions one must hold.
+    """The expression of a rule. If it has several conditions, one must hold.
 
     Raises:
-        RuleError: The rule cannot be expressed exactly.
+        RuleError: The rule has no exact translation.
     """
     return writing.any_of(condition_text(item.parsed) for item in rule.detection.parsed_condition)
 
@@ -69,7 +69,7 @@ def condition_text(condition: Any) -> str:
     """The expression of a parsed condition.
 
     Raises:
-        RuleError: The condition cannot be expressed exactly.
+        RuleError: The condition has no exact translation.
     """
     if isinstance(condition, ConditionAND):
         return writing.all_of(condition_text(item) for item in condition.args)
@@ -85,7 +85,7 @@ def condition_text(condition: Any) -> str:
 
 
 def _alternatives(items: list[Any]) -> str:
-    """Alternatives, where equal questions about one field become one set."""
+    """Alternatives; equalities on the same field are combined into one set."""
     sets: dict[str, list[str]] = {}
     parts: list[str] = []
     for item in items:
@@ -100,7 +100,7 @@ def _alternatives(items: list[Any]) -> str:
 
 
 def _plain_text(item: Any) -> tuple[str, str] | None:
-    """The subject and the text of an equality with text that is nothing but text."""
+    """The subject and the text of an equality with plain text."""
     if not isinstance(item, ConditionFieldEqualsValueExpression):
         return None
     value = item.value
@@ -114,7 +114,7 @@ def _plain_text(item: Any) -> tuple[str, str] | None:
 
 
 def _text_subject(subject: str, value: SigmaString) -> tuple[str, Callable[[str], str]]:
-    """What text is compared with, and how the rule's text is folded for it."""
+    """The term to compare with a text, and the function that folds the rule's text for it."""
     if isinstance(value, SigmaCasedString):
         return subject, str
     return f"lower({subject})", writing.fold
@@ -154,7 +154,7 @@ def _field_text(field: str, value: Any) -> str:
 def _comparison_text(field: str, value: SigmaCompareExpression) -> str:
     if value.op == CompareOperators.NEQ:
         return writing.negated(_field_text(field, value.number))
-    # Logs often carry numbers as text. A cast reads that, but would read booleans, too.
+    # Logs often contain numbers as text. A cast converts them, but would also convert booleans.
     compared = f"{_ORDERINGS[value.op]} {writing.number(value.number.number)}"
     text = f"type(it) = 'string' and cast(it as decimal) {compared}"
     return f"any({writing.name(field)}, it {compared} or {text})"

@@ -1,4 +1,4 @@
-"""Which rules do the YAML documents of a text hold?"""
+"""Reads the Sigma rules in the YAML documents of a text."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,10 +22,10 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def find_pipeline(pipeline: str | Path | ProcessingPipeline | None) -> ProcessingPipeline | None:
-    """The pipeline that is given, installed by that name, or written in that file.
+    """The pipeline itself, the installed one of this name, or the one in this file.
 
     Raises:
-        RuleError: There is none.
+        RuleError: There is no such pipeline.
     """
     if pipeline is None or isinstance(pipeline, ProcessingPipeline):
         return pipeline
@@ -43,7 +43,7 @@ def find_pipeline(pipeline: str | Path | ProcessingPipeline | None) -> Processin
 def read_text(
     text: str, file: str | None, pipeline: ProcessingPipeline | None, read: ReadRules
 ) -> None:
-    """Add the rules of a text to what was read; those that cannot be used with their reasons."""
+    """Add the rules of a text to the result; refused ones with their reasons."""
     documents: list[tuple[int, Any]] = []
     try:
         documents.extend(_documents(text))
@@ -70,7 +70,7 @@ def read_text(
 
 
 def _documents(text: str) -> Iterator[tuple[int, Any]]:
-    """The documents of a text with the lines they begin at."""
+    """The documents of a text, with the lines at which they begin."""
     yaml_input.check_depth(text)
     loader = _LOADER(text)
     try:
@@ -82,7 +82,7 @@ def _documents(text: str) -> Iterator[tuple[int, Any]]:
 
 
 def _grouped(documents: list[tuple[int, Any]]) -> Iterator[tuple[int, list[Any]]]:
-    """Documents that pySigma must see together: `action: global` and `repeat` refer to others."""
+    """Group documents that pySigma must read together: `action: global` and `repeat`."""
     if any(isinstance(rule, dict) and "action" in rule for _, rule in documents):
         yield documents[0][0], [rule for _, rule in documents]
         return

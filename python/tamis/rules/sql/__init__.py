@@ -4,13 +4,13 @@
 
     sql.parse("lower(name) LIKE 'a%' AND ts > TIMESTAMP '2026-01-01'", dialect="spark")
 
-Conditions on one row are read: comparisons, `in`, `between`, `like`, functions that Tamis has.
+Supports conditions on one row: comparisons, `in`, `between`, `like`, and functions that Tamis has.
 Subqueries, aggregates, window functions and other functions are refused by name. Null handling is
 SQL's, so use an index with `missing="unknown"`, the default.
 
-Two things differ from a database and cannot be seen in the text: Tamis compares a number with a
-string as different values where some databases cast, and names are taken as they are written where
-most databases ignore their case.
+Two differences from databases do not show in the text: in Tamis, a number and a string are
+different values, whereas some databases cast one of them; and names are case-sensitive, whereas
+most databases ignore case.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,10 +30,10 @@ def parse(condition: str, dialect: str = "spark") -> Expression:
 
     Args:
         condition: The condition, without the word `where`.
-        dialect: A dialect that sqlglot knows, such as `spark`, `postgres` or `duckdb`.
+        dialect: A dialect that sqlglot supports, such as `spark`, `postgres` or `duckdb`.
 
     Raises:
-        RuleError: sqlglot is not installed, or the condition cannot be expressed exactly.
+        RuleError: sqlglot is not installed, or the condition has no exact translation.
     """
     try:
         from tamis.rules.sql.conditions import condition_text
@@ -65,5 +65,5 @@ def read(
 
 def _parse_item(condition: object, dialect: str) -> Expression:
     if not isinstance(condition, str):
-        raise RuleError("a condition is a string")
+        raise RuleError("a condition must be a string")
     return parse(condition, dialect)

@@ -1,7 +1,7 @@
-"""What does a WHERE clause ask, as an expression's text?
+"""Converts WHERE clauses to expressions, as text.
 
-This walks the tree that sqlglot parses. Conditions and values have functions of their own: a
-condition becomes an expression, a value becomes a term or a literal.
+This walks the tree that sqlglot parses. Conditions and values have separate methods: a condition
+becomes an expression, a value becomes a term or a literal.
 """
 
 import re
@@ -90,7 +90,7 @@ _UNITS = {
 _Rule: TypeAlias = Callable[["_Writer", Any], str]
 
 
-# How sqlglot says that an operator lacks an operand.
+# The message of sqlglot for a missing operand.
 _MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]+'>")
 
 
@@ -98,7 +98,7 @@ def condition_text(condition: str, dialect: str) -> str:
     """The expression of a WHERE clause.
 
     Raises:
-        RuleError: The condition is not valid, or cannot be expressed exactly.
+        RuleError: The condition is invalid, or has no exact translation.
     """
     if len(condition) > SIZE:
         raise RuleError(
@@ -117,7 +117,7 @@ def condition_text(condition: str, dialect: str) -> str:
 
 
 class _Writer:
-    """Writes the parts of one condition; knows the dialect and the variables of lambdas."""
+    """Writes the parts of one condition; keeps the dialect and the variables of lambdas."""
 
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
@@ -126,7 +126,7 @@ class _Writer:
 
     def condition(self, node: exp.Expression) -> str:
         """The expression of a condition."""
-        # Long chains of one operator are loops, so that their length is not depth.
+        # Flatten long chains of one operator, so that their length does not count as depth.
         if isinstance(node, exp.And | exp.Or):
             join = writing.all_of if isinstance(node, exp.And) else writing.any_of
             return join([self.condition(part) for part in _flattened(node)])
@@ -160,7 +160,7 @@ class _Writer:
         return self.value(node)
 
     def _known(self, node: exp.Coalesce) -> str:
-        """`coalesce(condition, false)`: what is unknown counts as false, or as true."""
+        """`coalesce(condition, false)`: unknown counts as false, or as true."""
         (other,) = node.expressions if len(node.expressions) == 1 else (None,)
         if not isinstance(other, exp.Boolean):
             raise RuleError("`coalesce` of a condition takes true or false")
@@ -260,14 +260,12 @@ def _name_parts(node: exp.Expression) -> list[str]:
         key = node.expressions[0]
         if isinstance(key, exp.Literal) and key.is_string:
             return [*_name_parts(node.this), key.this]
-        raise RuleError(
-            f"`{node.sql()}` asks for a position of an array, which Tamis does not keep"
-        )
+        raise RuleError(f"`{node.sql()}` uses a position of an array, which Tamis does not store")
     raise RuleError(f"`{node.sql()}` is not the name of an attribute")
 
 
 def _asks(node: exp.Expression) -> bool:
-    """Whether a part is a condition that is more than a name or a constant."""
+    """Whether a part is a condition, and not just a name or a constant."""
     while isinstance(node, exp.Paren):
         node = node.this
     if isinstance(node, exp.Anonymous):
@@ -367,14 +365,14 @@ def _one_like(
 
 
 def _like_pattern(pattern: str, escape: str) -> str:
-    """The pattern with a backslash as its escape."""
+    """The pattern, with a backslash as the escape character."""
     result = []
     characters = iter(pattern)
     for character in characters:
         if character == escape:
             escaped = next(characters, None)
             if escaped is None or escaped not in ("%", "_", escape):
-                raise RuleError(f"the pattern {pattern!r} escapes something else than a wildcard")
+                raise RuleError(f"the pattern {pattern!r} escapes something other than a wildcard")
             result.append(writing.like_pattern(escaped))
         elif character == "\\":
             result.append("\\\\")

@@ -1,4 +1,4 @@
-r"""Regular expressions of databases, whose classes know ASCII only.
+r"""Converts regular expressions of databases, whose classes are ASCII only.
 
 In Tamis `\d` is any digit of Unicode. In Java's regular expressions, which Spark uses, and in those
 of PostgreSQL and DuckDB it is 0 to 9.
@@ -13,7 +13,7 @@ def with_ascii_classes(pattern: str) -> str:
     r"""The pattern with `\d`, `\w`, `\s` and their negations spelled out.
 
     Raises:
-        RuleError: A negated class stands inside brackets, which cannot be spelled out.
+        RuleError: A negated class occurs inside brackets, which cannot be spelled out.
     """
     result: list[str] = []
     characters = iter(pattern)

@@ -1,30 +1,29 @@
-//! How does chance choose, again and again, what it has not chosen before?
+//! Random choices that never repeat an outcome.
 //!
-//! What is made by choosing between two things, over and over, is a path down a binary tree. Of every
-//! choice this remembers which part of either side is left, and draws in proportion to that: the same
-//! as drawing from the start until something new comes (sampling without replacement), but without any
-//! draw in vain. Additions, multiplications and comparisons are all it takes, so that every machine
-//! chooses alike.
+//! An outcome of a sequence of binary choices is a path down a binary tree. Each node remembers
+//! which fraction of either side is left, and draws in proportion. This samples without
+//! replacement: it has the same distribution as drawing until something new comes up, but wastes no
+//! draws. It only adds, multiplies and compares numbers, so every machine chooses the same.
 
 use super::super::random::Random;
 
-/// Choices that do not repeat themselves.
+/// Binary choices whose outcomes never repeat.
 #[derive(Debug)]
 pub struct Choices {
     random: Random,
-    /// The first is the first choice; nothing leads back to it.
+    /// The first node is the first choice; no other node leads to it.
     nodes: Vec<MetChoice>,
-    /// What was chosen so far.
+    /// The choices made so far.
     path: Vec<Taken>,
     used_up: bool,
 }
 
-/// A choice that was met before.
+/// A choice that came up before.
 #[derive(Debug, Clone, Copy)]
 struct MetChoice {
-    /// Which part of either side is left, of 1.
+    /// The fraction of either side that is left, from 0 to 1.
     left: [f64; 2],
-    /// The choice that follows on either side, or 0 where none was met.
+    /// The next choice on either side, or 0 if it has not come up yet.
     next: [u32; 2],
 }
 
@@ -40,7 +39,7 @@ impl Choices {
         Choices { random, nodes: Vec::new(), path: Vec::new(), used_up: false }
     }
 
-    /// True or false with these odds, whose sum is 1, as far as that was not chosen before.
+    /// Chooses true or false with these odds, which add up to 1, among the outcomes that are left.
     pub fn choose(&mut self, odds: [f64; 2]) -> bool {
         if odds[1] == 0.0 || odds[0] == 0.0 {
             return odds[1] == 0.0;
@@ -60,7 +59,7 @@ impl Choices {
         side == 0
     }
 
-    /// The node of the choice that is due.
+    /// The node of the current choice.
     fn enter(&mut self) -> u32 {
         let new = self.nodes.len() as u32;
         match self.path.last() {
@@ -78,13 +77,13 @@ impl Choices {
         new
     }
 
-    /// Ends what was chosen, which will not be chosen again; the next choice is the first.
+    /// Ends the sequence, whose outcome will not come up again. The next choice is the first one.
     pub fn end(&mut self) {
         let mut left = 0.0;
         for Taken { node, side, odds } in self.path.drain(..).rev() {
             let node = &mut self.nodes[node as usize];
             node.left[side] = left;
-            // However little is left: it is nothing only where both sides are used up.
+            // Keep the rest above 0 unless both sides are used up.
             left = match node.left {
                 [0.0, 0.0] => 0.0,
                 [yes, no] => (odds[0] * yes + odds[1] * no).max(f64::MIN_POSITIVE),
@@ -93,12 +92,12 @@ impl Choices {
         self.used_up = left == 0.0;
     }
 
-    /// Whether everything was chosen that can be.
+    /// Whether every possible outcome was chosen.
     pub fn used_up(&self) -> bool {
         self.used_up
     }
 
-    /// How many choices are remembered.
+    /// The number of nodes kept in memory.
     pub fn remembered(&self) -> usize {
         self.nodes.len()
     }
@@ -108,7 +107,7 @@ impl Choices {
 mod tests {
     use super::*;
 
-    /// Numbers below 8 in three choices, with these odds of a bit.
+    /// A number below 8, from three choices with these odds per bit.
     fn number(choices: &mut Choices, odds: f64) -> usize {
         let number = (0..3).fold(0, |number, _| 2 * number + usize::from(choices.choose([odds, 1.0 - odds])));
         choices.end();

@@ -1,10 +1,11 @@
-//! Which queries are chosen where all must differ?
+//! Choosing queries that are all distinct.
 //!
-//! Queries that are only paths are chosen among the texts that are left: to draw 100,000 of them until each
-//! is new takes 5,000,000 draws for `auction` and 23,000,000 for `bibliography`. Tests of values and nested
-//! paths make so many texts that drawing will do: with one test 270,000 draws for `news` and 720,000 for
-//! `bibliography`, with one nested path at most 190,000. So do very large document types, whose places would
-//! take much memory. Either way a query comes as likely as its text is among those that are left.
+//! Queries without value tests and nested paths are sampled without replacement. Drawing 100,000
+//! such queries until each is new takes 5,000,000 draws for `auction` and 23,000,000 for
+//! `bibliography`. Value tests and nested paths make repetitions rare enough for plain drawing:
+//! with one test, 270,000 draws for `news` and 720,000 for `bibliography`; with one nested path at
+//! most 190,000. Very large document types are also drawn, because their places would take too much
+//! memory. The distribution is the same either way.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -16,35 +17,36 @@ use super::places::Places;
 use super::query::Steps;
 use super::{Xml, hash};
 
-/// How many draws may pass per distinct query.
+/// The maximum number of draws per distinct query.
 const DRAWS: u64 = 500;
-/// How many pairs of an element and one that it may hold there may be for choosing among texts: with 100,000
-/// (1,000 elements that hold 100 each) 100,000 queries took 149 MB, with 550,000 they took 2.2 GB.
+/// The maximum number of (element, possible child) pairs for sampling without replacement. With
+/// 100,000 pairs (1,000 elements with 100 children each), 100,000 queries took 149 MB; with 550,000
+/// pairs, 2.2 GB.
 const PAIRS: usize = 100_000;
-/// How many choices may be remembered, of 24 bytes each.
+/// The maximum number of choices kept in memory, at 24 bytes each.
 const REMEMBERED: usize = 1 << 31;
 
-/// The queries that were chosen.
+/// The chosen queries.
 #[derive(Debug)]
 pub enum Chosen {
-    /// By the numbers of their draws.
+    /// As the numbers of their draws.
     Draws(Vec<u32>),
-    /// One behind the other, and where each ends.
+    /// As concatenated texts, with the end of each.
     Texts(String, Vec<u64>),
 }
 
-/// Texts that were seen, by their hashes. Two that only these take for equal are no loss.
+/// Hashes of the texts seen so far. A collision only skips a query.
 #[derive(Debug, Default)]
 struct Seen(HashSet<u64, BuildHasherDefault<Same>>);
 
 impl Seen {
-    /// Whether a text is new.
+    /// Adds a text. Returns whether it is new.
     fn insert(&mut self, text: &str) -> bool {
         self.0.insert(hash(text))
     }
 }
 
-/// What is a hash already is its own.
+/// A hasher for values that are hashes already.
 #[derive(Debug, Default)]
 struct Same(u64);
 
@@ -63,7 +65,7 @@ impl Hasher for Same {
 }
 
 impl Xml {
-    /// Looks for as many distinct queries as are wanted.
+    /// Chooses distinct queries, as many as the workload has.
     pub(super) fn choose(&self) -> Result<Chosen, String> {
         let asked = &self.parameters;
         let pairs: usize = self.schema.children.iter().map(|children| children.len()).sum();
@@ -74,7 +76,8 @@ impl Xml {
         }
     }
 
-    /// Among the texts that are left; or among the walks, as long as their texts are new.
+    /// Samples texts without replacement; with `distinct_paths` walks, of which those with new
+    /// texts are kept.
     fn choose_paths(&self) -> Result<Chosen, String> {
         let asked = &self.parameters;
         let (wildcard, descendant) = match asked.distinct_paths {
@@ -90,10 +93,10 @@ impl Xml {
                 break;
             }
             if choices.used_up() {
-                return Err(self.too_few(ends.len(), &format!("came of all {draw} paths that there are")));
+                return Err(self.too_few(ends.len(), &format!("come of all {draw} possible paths")));
             }
             if choices.remembered() > REMEMBERED {
-                return Err(self.too_few(ends.len(), &format!("can be told apart by {REMEMBERED} choices")));
+                return Err(self.too_few(ends.len(), &format!("fit into {REMEMBERED} choices")));
             }
             let length = places.choose(&mut choices, &mut steps);
             choices.end();
@@ -112,7 +115,7 @@ impl Xml {
         Ok(Chosen::Texts(texts, ends))
     }
 
-    /// Among draws, as long as their texts are new.
+    /// Draws queries and keeps those with new texts.
     fn choose_draws(&self) -> Result<Chosen, String> {
         let draws = self.queries.saturating_mul(DRAWS).saturating_add(10_000).min(u64::from(u32::MAX));
         let (mut chosen, mut seen, mut text) = (Vec::new(), Seen::default(), String::new());
@@ -134,13 +137,13 @@ impl Xml {
 
     fn too_few(&self, found: usize, why: &str) -> String {
         format!(
-            "only {found} distinct queries {why}, and {} are wanted: a greater `depth`, `wildcard` or \
-             `descendant` gives more, and `distinct` false any number",
+            "only {found} distinct queries {why}, but {} are requested: a greater `depth`, `wildcard` or \
+             `descendant` gives more, and without `distinct` any number is possible",
             self.queries
         )
     }
 
-    /// Appends a query that was chosen, if there are any; behind the last comes the first.
+    /// Appends a chosen query, if any were chosen; after the last comes the first again.
     pub(super) fn write_chosen(&self, chosen: &Chosen, number: u64, text: &mut String) -> Option<()> {
         match chosen {
             Chosen::Draws(draws) => {
@@ -165,12 +168,12 @@ mod tests {
     use super::super::{XmlParameters, XmlStatistics, dtd};
     use super::*;
 
-    /// A document type whose elements can be told apart behind `*` by what follows, and one that lies in
-    /// itself.
+    /// A document type whose elements behind `*` are distinguished by the next step, and a
+    /// recursive one.
     const FORK: &str = "<!ELEMENT a (b | c)><!ELEMENT b (d)><!ELEMENT c EMPTY><!ELEMENT d EMPTY>";
     const LOOP: &str = "<!ELEMENT a (a)>";
 
-    /// The workload of a document type, with no query chosen.
+    /// A workload over this document type, with no query chosen.
     fn workload(text: &str, given: XmlParameters) -> Xml {
         let mut workload = Xml::new(given, 0).unwrap();
         workload.schema = dtd::read(text, None).unwrap();
@@ -186,11 +189,11 @@ mod tests {
         (0..workload.queries).map(text).collect()
     }
 
-    /// As many as there are, however they are chosen.
+    /// All distinct queries, by both ways of choosing.
     fn all(workload: &mut Xml) -> BTreeSet<String> {
         workload.queries = 1_000_000;
         let error = workload.choose().unwrap_err();
-        assert!(error.contains("paths that there are, and 1000000 are wanted"), "{error}");
+        assert!(error.contains("possible paths, but 1000000 are requested"), "{error}");
         workload.queries = error.split(' ').nth(1).unwrap().parse().unwrap();
         let texts = texts(workload, &workload.choose().unwrap());
         let distinct: BTreeSet<String> = texts.iter().cloned().collect();
@@ -206,13 +209,13 @@ mod tests {
             ["/a", "//a", "/*", "/a/a", "/a//a", "/a/*", "//a/a", "//a//a", "//a/*", "/*/a", "/*//a", "/*/*"];
         assert_eq!(found, by_hand.map(String::from).into());
         assert_eq!(all(&mut workload(LOOP, given(5))).len(), 3 + 9 + 27 + 81 + 243);
-        // `a`; with `b`, `c` or `*`; and with `d` or `*` behind `b` and `*`.
+        // `a`; then `b`, `c` or `*`; then `d` or `*` after `b` and `*`.
         assert_eq!(all(&mut workload(FORK, given(3))).len(), 3 + 3 * 5 + 3 * 3 * 3);
         for (wildcard, descendant, count) in [(0.0, 0.0, 4), (1.0, 0.5, 3), (0.0, 1.0, 4), (0.5, 0.0, 16)] {
             let given = XmlParameters { wildcard, descendant, ..given(3) };
             assert_eq!(all(&mut workload(FORK, given)).len(), count, "{wildcard} {descendant}");
         }
-        // Draws find the same.
+        // Drawing finds the same queries.
         let mut fork = workload(FORK, given(3));
         fork.queries = 45;
         let drawn = texts(&fork, &fork.choose_draws().unwrap());
@@ -225,7 +228,7 @@ mod tests {
             for seed in 0..20 {
                 let given = XmlParameters { seed, wildcard, distinct_paths: true, ..Default::default() };
                 let found = all(&mut workload(FORK, given)).len();
-                // There are four walks; with `*` their queries may be equal.
+                // There are four walks; with `*`, some of their queries are equal.
                 assert!(found <= 4 && (wildcard > 0.0 || found == 4), "{found}");
             }
         }
@@ -247,7 +250,7 @@ mod tests {
             let workload = Xml::new(given.clone(), 300).unwrap();
             let found = texts(&workload, workload.chosen.as_ref().unwrap());
             assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), 300, "{given:?}");
-            // Whatever their number, and again.
+            // The queries do not depend on their number, nor on the run.
             let few = Xml::new(given.clone(), 100).unwrap();
             assert_eq!(texts(&few, few.chosen.as_ref().unwrap()), found[..100]);
             let other = Xml::new(XmlParameters { seed: 1, ..given }, 100).unwrap();
@@ -267,20 +270,20 @@ mod tests {
 
     type Way = fn(&Xml) -> Result<Chosen, String>;
 
-    /// Compares, over many seeds, how often each text is query `number` in two ways to choose.
+    /// Compares over many seeds how often two ways of choosing make each text query `number`.
     fn assert_alike(workload: &mut Xml, number: usize, ways: [Way; 2]) {
         let seeds = 20_000;
         workload.queries = number as u64 + 1;
         let mut counts: BTreeMap<String, [f64; 2]> = BTreeMap::new();
         for seed in 0..seeds {
             for (way, choose) in ways.iter().enumerate() {
-                // Other seeds, that chance be independent.
+                // Different seeds, so that the samples are independent.
                 workload.parameters.seed = 2 * seed + way as u64;
                 let text = texts(workload, &choose(workload).unwrap()).remove(number);
                 counts.entry(text).or_default()[way] += 1.0;
             }
         }
-        // Chi square of two samples, without what is rare.
+        // Chi-squared test of two samples, leaving out rare texts.
         let usual = counts.values().filter(|[one, other]| one + other >= 20.0);
         let distances = usual.map(|[one, other]| (one - other) * (one - other) / (one + other));
         let (sum, count) = distances.fold((0.0, 0.0), |(sum, count), next| (sum + next, count + 1.0));

@@ -1,7 +1,8 @@
-//! Which documents does chance make of a document type?
+//! Random documents of a document type.
 //!
-//! Content models are followed: of a choice one is taken, `?` is there or not, `*` and `+` are repeated
-//! up to RP times, all alike. Elements at the greatest depth hold none, whatever they must.
+//! Follows the content models: of a choice one alternative is taken, `?` occurs or not, and `*` and
+//! `+` are repeated up to RP times, all with equal probability. Elements at the greatest depth have
+//! no children, even if their content model requires some.
 
 use super::super::kind;
 use super::super::random::Random;
@@ -17,7 +18,7 @@ struct DocumentWriter<'w> {
 }
 
 impl Xml {
-    /// Appends document `number`, and tells how many elements it has.
+    /// Appends document `number`. Returns its number of elements.
     pub fn write_document(&self, number: u64, text: &mut String) -> usize {
         let random = Random::new(self.parameters.seed, kind::EVENT, number);
         let left = self.parameters.elements.saturating_sub(1);

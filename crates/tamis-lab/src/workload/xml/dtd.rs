@@ -1,21 +1,21 @@
-//! Which elements and attributes does a document type declare?
+//! Reading the elements and attributes that a DTD declares.
 //!
-//! Reads a DTD as people publish them: declarations of elements and attributes, and parameter entities
-//! that are declared in the same text. Nothing else is ever opened, and what a text may grow into is
-//! bounded. Entities for documents and notations are passed over; conditional sections are refused.
+//! Supports declarations of elements and attributes, and parameter entities declared in the same
+//! text. No other file is ever opened, and the size after replacing entities is bounded. General
+//! entities and notations are skipped; conditional sections are errors.
 
 use std::collections::HashMap;
 
 use super::schema::{Content, Element, Kind, Particle, Repeat, Schema};
 
-/// The most bytes that are read, entities replaced.
+/// The maximum size in bytes, with entities replaced.
 const BYTES: usize = 4 << 20;
-/// How deep entities may refer to each other, and groups of a content model lie in each other.
+/// The maximum depth of references between entities, and of groups in a content model.
 const DEPTH: usize = 64;
 /// The most elements.
 const ELEMENTS: usize = 10_000;
 
-/// Reads a document type; the root is its first element that no other may hold, unless it is named.
+/// Reads a document type. Unless named, the root is the first element that no other may contain.
 pub fn read(text: &str, root: Option<&str>) -> Result<Schema, String> {
     let mut reader = Reader { left: BYTES, ..Default::default() };
     reader.declarations(text, 0)?;
@@ -24,7 +24,7 @@ pub fn read(text: &str, root: Option<&str>) -> Result<Schema, String> {
 
 #[derive(Default)]
 struct Reader {
-    /// Parameter entities; what lies in another file has no text.
+    /// Parameter entities; those in other files have no text.
     entities: HashMap<String, Option<String>>,
     elements: Vec<(String, String)>,
     attributes: Vec<(String, Vec<String>)>,
@@ -33,8 +33,7 @@ struct Reader {
 
 impl Reader {
     fn spend(&mut self, bytes: usize) -> Result<(), String> {
-        self.left =
-            self.left.checked_sub(bytes).ok_or(format!("the document type is beyond {BYTES} bytes"))?;
+        self.left = self.left.checked_sub(bytes).ok_or(format!("the document type exceeds {BYTES} bytes"))?;
         Ok(())
     }
 
@@ -97,10 +96,10 @@ impl Reader {
         }
     }
 
-    /// Keeps a parameter entity; of several the first counts.
+    /// Stores a parameter entity. The first declaration of a name counts.
     fn declare_entity(&mut self, text: &str, depth: usize) -> Result<(), String> {
         let Some(text) = text.trim_start().strip_prefix('%') else {
-            return Ok(()); // for documents
+            return Ok(()); // a general entity
         };
         let (name, rest) = word(text);
         check_name(name)?;
@@ -130,7 +129,7 @@ impl Reader {
         }
     }
 
-    /// The text with its parameter entities replaced, within quotes only where `everywhere`.
+    /// Replaces parameter entities in the text; within quotes only if `everywhere`.
     fn replace(&mut self, text: &str, depth: usize, everywhere: bool) -> Result<String, String> {
         let (mut result, mut rest, mut quote) = (String::with_capacity(text.len()), text, None);
         while let Some(next) = rest.chars().next() {
@@ -185,12 +184,12 @@ impl Reader {
     }
 }
 
-/// What stands before the mark and behind it.
+/// The text before and after the mark.
 fn past<'t>(text: &'t str, mark: &str) -> Option<(&'t str, &'t str)> {
     text.split_once(mark)
 }
 
-/// A declaration up to its `>`, which quotes may hold as well.
+/// A declaration up to its `>`, and the rest. A `>` in quotes does not end it.
 fn declaration(text: &str) -> Option<(&str, &str)> {
     let mut quote = None;
     for (at, byte) in text.bytes().enumerate() {
@@ -204,7 +203,7 @@ fn declaration(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// The name of the `%name;` that the text begins with, and what follows it.
+/// The name of the `%name;` at the start of the text, and the rest.
 fn reference(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.strip_prefix('%')?.split_once(';')?;
     check_name(name).is_ok().then_some((name, rest))
@@ -226,17 +225,17 @@ fn check_name(name: &str) -> Result<(), String> {
     let goes_on = name.chars().all(|next| next.is_alphanumeric() || "_-.".contains(next));
     match (starts && goes_on, name.contains(':')) {
         (true, _) => Ok(()),
-        (_, true) => Err(format!("the name `{name}` has a prefix, and workloads know no namespaces")),
+        (_, true) => Err(format!("the name `{name}` has a prefix, and workloads do not support namespaces")),
         _ => Err(format!("{name:?} is not a name")),
     }
 }
 
-/// Whether an attribute needs no namespace; others are left out.
+/// Whether an attribute needs no namespace. Others are left out.
 fn is_plain(name: &str) -> bool {
     check_name(name).is_ok() && name != "xmlns"
 }
 
-/// The names of the attributes of a list, each with its type and its default.
+/// The names of the attributes in an attribute list.
 fn attribute_names(mut rest: &str) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     loop {
@@ -290,7 +289,7 @@ struct Model<'t> {
 }
 
 impl Model<'_> {
-    /// A name or a group with its mark; nothing where it is text.
+    /// Reads a name or a group with its repetition mark; `None` for text.
     fn particle(&mut self, depth: usize) -> Result<Option<Particle>, String> {
         if depth > DEPTH {
             return Err(format!("groups are nested more than {DEPTH} deep"));

@@ -1,16 +1,16 @@
 //! *xml*: path queries and documents of one document type (Diao et al. 2003, section 4.2).
 //!
-//! Three document types of our own have the numbers of elements and attributes of the paper's Table 1
-//! and elements that may lie inside themselves: *news*, *auction* and *bibliography*; any other DTD
-//! does as well. Documents and queries follow the parameters of its Table 2. A query is a walk down
-//! from the root; its length is drawn from 1 to the greatest depth, and it ends early at an element
-//! without children. As in the paper the maximum of values of an element or attribute, 1 to 20, and
+//! Three DTDs written for this project have the numbers of elements and attributes of the paper's
+//! Table 1, and recursive elements: *news*, *auction* and *bibliography*. Any other DTD can be used
+//! too. Documents and queries follow the parameters of its Table 2. A query is a walk down from the
+//! root. Its length is drawn from 1 to the greatest depth, and it ends early at an element without
+//! children. As in the paper, the maximum number of values of an element or attribute, 1 to 20, and
 //! the probability of an attribute are drawn once.
 //!
-//! Departures: the three rules that rewrite redundant queries are here one that keeps their meaning: a
-//! `//` before a `*` moves behind it, so that `//*/*/a` becomes `/*/*//a`, and is dropped at the end.
-//! Tests of values ask for attributes, of elements without any for their text, and of those without
-//! text for their position.
+//! Departures: one rule, which preserves the meaning, replaces the paper's three rules that rewrite
+//! redundant queries. A `//` before a `*` moves behind it, so that `//*/*/a` becomes `/*/*//a`, and
+//! is dropped at the end. Value tests compare attributes; for elements without attributes their
+//! text, and for elements without text their position.
 
 mod choices;
 mod distinct;
@@ -34,47 +34,49 @@ use super::{Parameters, Workload, kind, within};
 use distinct::Chosen;
 use schema::Schema;
 
-/// The most levels, and the most tests of values in a query.
+/// The maximum depth, and the maximum number of value tests in a query.
 const MOST: u32 = 32;
 /// The most values that an element or an attribute takes.
 const VALUES: u32 = 20;
 
-/// The document types that are built in: name, text, greatest depth and repetitions in the paper.
+/// The built-in document types: name, DTD, and the paper's greatest depth and repetitions.
 const SCHEMAS: [(&str, &str, u32, u32); 3] = [
     ("news", include_str!("news.dtd"), 6, 3),
     ("auction", include_str!("auction.dtd"), 8, 2),
     ("bibliography", include_str!("bibliography.dtd"), 8, 5),
 ];
 
-/// What can be asked of the workload.
+/// The parameters of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct XmlParameters {
-    /// Decides everything that chance decides.
+    /// The seed of all random choices.
     pub seed: u64,
     /// `news`, `auction` or `bibliography`.
     pub schema: String,
-    /// The file of another document type.
+    /// The path of another DTD.
     pub dtd: Option<String>,
-    /// The root of that document type; by default its first element that no other may hold.
+    /// The root element; by default the first element that no other may contain.
     pub root: Option<String>,
-    /// D: the most levels of documents and queries; by default 6 for `news` and 8 for others.
+    /// D: the maximum depth of documents and queries; 6 for `news` and 8 for others by default.
     pub depth: Option<u32>,
     /// W: the probability of `*` at a step.
     pub wildcard: f64,
     /// DS: the probability of `//` at a step.
     pub descendant: f64,
-    /// P: how many values a query tests.
+    /// P: the number of value tests in a query.
     pub predicates: u32,
-    /// NP: how many nested paths a query has.
+    /// NP: the number of nested paths in a query.
     pub nested: u32,
     /// Whether all queries differ.
     pub distinct: bool,
-    /// Whether they also differ before steps become `*` and `//` (section 4.5); only with `distinct`.
+    /// Whether they also differ before steps are replaced by `*` and `//` (section 4.5); only with
+    /// `distinct`.
     pub distinct_paths: bool,
-    /// RP: how often an element is repeated at most; by default 3, `auction` 2, `bibliography` 5.
+    /// RP: the most repetitions of an element; by default 3, for `auction` 2 and for `bibliography`
+    /// 5.
     pub repeats: Option<u32>,
-    /// The most elements of a document, beyond which it gets no further children.
+    /// The maximum number of elements in a document; beyond it, elements get no more children.
     pub elements: u32,
 }
 
@@ -106,21 +108,21 @@ pub struct Xml {
     schema: Schema,
     depth: u32,
     repeats: u32,
-    /// For every element, how many values it takes, and of its attributes how often they occur.
+    /// Per element, its number of values and the frequency of its attributes.
     elements: Vec<Values>,
-    /// The queries, where they must differ.
+    /// The queries, if they must be distinct.
     chosen: Option<Chosen>,
 }
 
 #[derive(Debug)]
 struct Values {
     own: u32,
-    /// The probability of each attribute, and how many values it takes.
+    /// The probability of each attribute, and its number of values.
     attributes: Vec<(f64, u32)>,
 }
 
 impl Xml {
-    /// The workload of so many queries (Q); distinct ones are looked for here.
+    /// The workload with `queries` queries (Q). Distinct queries are chosen here.
     pub fn new(parameters: XmlParameters, queries: u64) -> Result<Xml, String> {
         parameters.check()?;
         let (schema, depth, repeats) = parameters.schema()?;
@@ -142,17 +144,17 @@ impl Xml {
         Ok(workload)
     }
 
-    /// How many queries there are.
+    /// The number of queries.
     pub fn queries(&self) -> u64 {
         self.queries
     }
 
-    /// What was asked for.
+    /// The parameters of this workload.
     pub fn parameters(&self) -> &XmlParameters {
         &self.parameters
     }
 
-    /// Appends query `number`; with `distinct` there are as many as were asked for, and then again.
+    /// Appends query `number`. Distinct queries repeat from the first after the last.
     pub fn write_query(&self, number: u64, text: &mut String) {
         let chosen = self.chosen.as_ref().and_then(|chosen| self.write_chosen(chosen, number, text));
         if chosen.is_none() {
@@ -174,7 +176,7 @@ impl Workload for Xml {
         Some(self)
     }
 
-    /// As [`XmlStatistics::figures`] names it.
+    /// Under the names of [`XmlStatistics::figures`].
     fn requested(&self) -> Vec<Figure> {
         let (asked, documents) = (&self.parameters, self.schema.expected(self.depth, self.repeats));
         let mut figures = vec![
@@ -182,7 +184,8 @@ impl Workload for Xml {
             Figure::new("predicates per query", asked.predicates.into()),
             Figure::new("nested paths per query", asked.nested.into()),
         ];
-        // Being distinct, queries are longer, and more of their steps are unlike the others'.
+        // No lengths are expected for distinct queries: they are longer, and their steps differ
+        // more.
         if asked.distinct {
             figures.push(Figure::new("distinct queries", self.queries as f64));
         } else {
@@ -200,14 +203,14 @@ impl Workload for Xml {
         self.write_query(number, text);
     }
 
-    /// Appends an XML document, and tells how many elements it has.
+    /// Appends an XML document. Returns its number of elements.
     fn write_event(&self, number: u64, text: &mut String) -> usize {
         self.write_document(number, text)
     }
 
     fn expression(&self, number: u64) -> Expression {
         let text = format!("xpath('{}')", self.expression_text(number));
-        parse(&text, &Limits::none()).expect("what a workload writes can be read")
+        parse(&text, &Limits::none()).expect("a workload writes valid expressions")
     }
 }
 
@@ -223,7 +226,7 @@ impl Parameters for XmlParameters {
 }
 
 impl XmlParameters {
-    /// The document type, the greatest depth and the repetitions; or what is wrong.
+    /// The document type, the greatest depth and the repetitions.
     fn schema(&self) -> Result<(Schema, u32, u32), String> {
         let known = SCHEMAS.iter().find(|(name, ..)| *name == self.schema);
         let (schema, depth, repeats) = match (&self.dtd, known) {
@@ -233,7 +236,7 @@ impl XmlParameters {
             (None, None) => {
                 let names = SCHEMAS.map(|(name, ..)| name).join(", ");
                 return Err(format!(
-                    "there is no schema {:?}, but {names}, or the file of a `dtd`",
+                    "unknown schema {:?}; known: {names}; or give the path of a DTD as `dtd`",
                     self.schema
                 ));
             }
@@ -246,13 +249,13 @@ impl XmlParameters {
         };
         let (depth, repeats) = (self.depth.unwrap_or(depth), self.repeats.unwrap_or(repeats));
         if self.nested > 0 && (depth < 2 || schema.children[schema.root as usize].is_empty()) {
-            return Err("nested paths need a `depth` of 2 and a root that may hold elements".into());
+            return Err("nested paths need a `depth` of 2 and a root that may contain elements".into());
         }
         Ok((schema, depth, repeats))
     }
 }
 
-/// A hash that is the same everywhere.
+/// A hash that is the same on every machine.
 fn hash(text: &str) -> u64 {
     text.as_bytes().chunks(8).fold(text.len() as u64, |hash, part| {
         let mut word = [0; 8];

@@ -1,9 +1,11 @@
-//! Which queries are there, by what their texts show?
+//! Queries by what their texts show.
 //!
-//! A text shows no element behind `*`, and not where a `//` was that moved behind it. So a walk is here
-//! not at an element but at a place: at each of several elements with some probability, as far as the
-//! text tells. A name ends all doubt. Choosing step by step what the text shows, each text comes of one
-//! sequence of choices, and as likely as among queries whose walk is drawn first and then disguised.
+//! The text of a query does not show which element a `*` stands for, nor the original position of a
+//! `//` that moved behind a `*`. A walk here is therefore at a place instead of an element: a
+//! probability distribution over elements, given the text so far. A name makes the element certain
+//! again. By choosing step by step what the text shows, each text comes from exactly one sequence
+//! of choices, with the same probability as among queries whose walk is drawn first and then
+//! written with wildcards.
 
 use std::collections::HashMap;
 
@@ -11,7 +13,7 @@ use super::choices::Choices;
 use super::query::{Step, Steps};
 use super::schema::Schema;
 
-/// The places of a document type, made when they are first met.
+/// The places of a document type, created on demand.
 #[derive(Debug)]
 pub struct Places<'a> {
     schema: &'a Schema,
@@ -21,29 +23,29 @@ pub struct Places<'a> {
     places: Vec<WalkState>,
     /// The place above the root.
     start: u32,
-    /// By children: the place at an element that has them.
+    /// The place of elements with these children.
     by_children: HashMap<&'a [u32], u32>,
-    /// By element, the place there, once it was looked for.
+    /// The place of each element, once created.
     by_element: Vec<Option<u32>>,
-    /// By element, how likely it is in the place that is being made; 0 between.
+    /// Probability per element while a place is being created; 0 otherwise.
     likely: Vec<f64>,
 }
 
-/// Where a walk may be.
+/// A place: where a walk may be, given the text so far.
 #[derive(Debug)]
 struct WalkState {
-    /// The probability of an element with children.
+    /// The probability that the element has children.
     fertile: f64,
-    /// The probability that `//` stands before the next name.
+    /// The probability of `//` before the next name.
     descendant: f64,
-    /// The elements that may be next.
+    /// The possible next elements.
     next: Box<[u32]>,
-    /// How likely each of them is.
+    /// The probability of each.
     likely: Box<[f64]>,
-    /// A binary tree over `next`: the odds of children `2 i` and `2 i + 1` of node `i`, the first of which
-    /// is 1, and behind the nodes the leaves.
+    /// A binary tree over `next`: the odds of the children `2 i` and `2 i + 1` of node `i`. The
+    /// root is node 1, and the leaves come after the inner nodes.
     odds: Box<[[f64; 2]]>,
-    /// The place after `*`, once it was looked for.
+    /// The place after `*`, once created.
     beyond: Option<u32>,
 }
 
@@ -65,13 +67,13 @@ impl<'a> Places<'a> {
         places
     }
 
-    /// Chooses a query; tells its length. A step `*` has no element.
+    /// Chooses a query and returns its length. A `*` step has no element.
     pub fn choose(&mut self, choices: &mut Choices, steps: &mut Steps) -> usize {
         let mut at = self.start;
         for level in 0..self.depth {
             let place = &self.places[at as usize];
             if level > 0 {
-                // Of the lengths from here on all are as likely.
+                // All remaining lengths are equally likely.
                 let longer =
                     f64::from(self.depth - level) / f64::from(self.depth - level + 1) * place.fertile;
                 if choices.choose([1.0 - longer, longer]) {
@@ -96,7 +98,7 @@ impl<'a> Places<'a> {
         self.depth as usize
     }
 
-    /// The place at an element.
+    /// The place of an element.
     fn at(&mut self, element: u32) -> u32 {
         if let Some(place) = self.by_element[element as usize] {
             return place;
@@ -107,7 +109,7 @@ impl<'a> Places<'a> {
         place
     }
 
-    /// The place at an element with these children.
+    /// The place of elements with these children.
     fn above(&mut self, children: &'a [u32]) -> u32 {
         if let Some(&place) = self.by_children.get(children) {
             return place;

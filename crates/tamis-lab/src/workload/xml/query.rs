@@ -1,7 +1,7 @@
-//! Which queries does chance make of a document type?
+//! Random queries of a document type.
 //!
-//! The walk, the wildcards, the tests of values and the nested paths have random streams of their own:
-//! a query with other probabilities is the same walk. Where queries must differ, see [`super::distinct`].
+//! The walk, the wildcards, the value tests and the nested paths have separate random streams, so
+//! that changing one probability keeps the walk. For distinct queries see [`super::distinct`].
 
 use super::super::kind;
 use super::super::random::Random;
@@ -19,7 +19,7 @@ pub struct Step {
 
 pub type Steps = [Step; MOST as usize];
 
-/// A test of a value at a step.
+/// A value test at a step.
 #[derive(Debug, Clone, Copy)]
 enum Test {
     Attribute(u32, u32),
@@ -35,7 +35,7 @@ impl Xml {
         self.write_walk(&mut steps[..length], draw, text);
     }
 
-    /// Appends the query that a draw makes of a walk.
+    /// Appends the query that a draw makes from a walk.
     pub(super) fn write_walk(&self, steps: &mut [Step], draw: u64, text: &mut String) {
         let (asked, length) = (&self.parameters, steps.len());
         self.disguise(steps, &mut Random::new(asked.seed, kind::STEP, draw));
@@ -72,7 +72,7 @@ impl Xml {
         }
     }
 
-    /// The walk of a draw; tells its length.
+    /// Draws a walk and returns its length.
     pub(super) fn walk(&self, draw: u64, steps: &mut Steps) -> usize {
         let random = &mut Random::new(self.parameters.seed, kind::EXPRESSION, draw);
         let wanted = random.between(1, self.depth) as usize;
@@ -80,7 +80,8 @@ impl Xml {
         1 + self.descend(self.schema.root, random, &mut steps[1..wanted])
     }
 
-    /// Walks down from an element as far as there are steps and children; tells how far.
+    /// Walks down from an element while there are steps and children. Returns the number of steps
+    /// taken.
     fn descend(&self, from: u32, random: &mut Random, steps: &mut [Step]) -> usize {
         let mut around = from;
         for (at, step) in steps.iter_mut().enumerate() {
@@ -94,7 +95,7 @@ impl Xml {
         steps.len()
     }
 
-    /// Draws where `*` and `//` stand; a `//` before a `*` moves behind it.
+    /// Draws the steps that become `*` and `//`. A `//` before a `*` moves behind it.
     fn disguise(&self, steps: &mut [Step], random: &mut Random) {
         let mut moved = false;
         for step in steps {
@@ -117,7 +118,7 @@ impl Xml {
         }
     }
 
-    /// Appends a step without tests and nested paths.
+    /// Appends a step without its value tests and nested paths.
     pub(super) fn write_step(&self, step: &Step, text: &mut String) {
         text.push_str(if step.descendant { "//" } else { "/" });
         self.write_name(step, text);
@@ -151,7 +152,7 @@ impl Xml {
         text.push(']');
     }
 
-    /// A path of at most `levels` below an element.
+    /// Appends a path of at most `levels` steps below an element.
     fn write_nested(&self, element: u32, levels: u32, random: &mut Random, text: &mut String) {
         let mut steps = Steps::default();
         let wanted = random.between(1, levels) as usize;
@@ -170,15 +171,15 @@ impl Xml {
         text.push(']');
     }
 
-    /// What to expect of queries that need not be distinct: lengths follow from the walk, and a `//`
-    /// survives unless a `*` follows to the end.
+    /// The figures to expect of queries that need not be distinct. Lengths follow from the walk,
+    /// and a `//` survives unless only `*` follow it.
     pub(super) fn expected_queries(&self) -> Vec<Figure> {
         let (wildcard, descendant) = (self.parameters.wildcard, self.parameters.descendant);
         let mut at = vec![0.0; self.schema.elements.len()];
         at[self.schema.root as usize] = 1.0;
         let (mut steps, mut descendants, mut moved) = (0.0, 0.0, 0.0);
         for level in 0..self.depth {
-            // The walk has an element here, and was meant to be as long.
+            // The probability that the walk reaches this level and was meant to be this long.
             let here = at.iter().sum::<f64>() * f64::from(self.depth - level) / f64::from(self.depth);
             let either = descendant + (1.0 - descendant) * moved;
             steps += here;

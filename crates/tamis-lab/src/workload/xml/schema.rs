@@ -1,4 +1,4 @@
-//! What may stand inside what, and what is to be expected of documents that chance makes of it?
+//! Content models, and the sizes to expect of random documents.
 
 /// How often a part of a content model may occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Repeat {
 }
 
 impl Repeat {
-    /// The fewest and the most occurrences, where none is repeated more than `most` times.
+    /// The fewest and the most occurrences, if `*` and `+` repeat at most `most` times.
     pub fn range(self, most: u32) -> (u32, u32) {
         match self {
             Repeat::Once => (1, 1),
@@ -41,7 +41,7 @@ impl Particle {
         Particle { kind, repeat }
     }
 
-    /// Adds how often each element is to be expected, times `factor`.
+    /// Adds the expected number of occurrences of each element, times `factor`.
     fn expect(&self, most: u32, factor: f64, counts: &mut [f64]) {
         let (low, high) = self.repeat.range(most);
         let factor = factor * f64::from(low + high) / 2.0;
@@ -55,7 +55,7 @@ impl Particle {
         }
     }
 
-    /// The probability that no element comes of it.
+    /// The probability that it produces no element.
     fn empty(&self, most: u32) -> f64 {
         let once = match &self.kind {
             Kind::Name(_) => 0.0,
@@ -79,7 +79,7 @@ impl Particle {
     }
 }
 
-/// Whether an element holds text, and which elements.
+/// Whether an element contains text, and which elements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Content {
     pub text: bool,
@@ -97,22 +97,23 @@ pub struct Element {
 #[derive(Debug, Clone)]
 pub struct Schema {
     pub elements: Vec<Element>,
-    /// For every element, those that it may hold.
+    /// For every element, its possible children.
     pub children: Vec<Box<[u32]>>,
     pub root: u32,
 }
 
-/// What is to be expected of documents.
+/// Expected figures of documents.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expected {
-    /// How many elements.
+    /// The number of elements.
     pub elements: f64,
-    /// How deep elements lie that hold no others.
+    /// The depth of elements without children.
     pub depth: f64,
 }
 
 impl Schema {
-    /// The root is the first element that no other may hold, or the first of all, unless it is given.
+    /// Unless given, the root is the first element that no other may contain, or else the first
+    /// element.
     pub fn new(elements: Vec<Element>, root: Option<u32>) -> Result<Schema, String> {
         if elements.is_empty() {
             return Err("the document type declares no element".into());
@@ -132,12 +133,12 @@ impl Schema {
         Ok(Schema { elements, children, root })
     }
 
-    /// How many attributes all elements have together.
+    /// The number of attributes of all elements together.
     pub fn attributes(&self) -> usize {
         self.elements.iter().map(|element| element.attributes.len()).sum()
     }
 
-    /// How many elements may lie inside themselves.
+    /// The number of elements that may contain themselves.
     pub fn recursive(&self) -> usize {
         (0..self.elements.len()).filter(|&number| self.reaches(number as u32, number as u32)).count()
     }
@@ -157,8 +158,8 @@ impl Schema {
         false
     }
 
-    /// What to expect of documents of at most `depth` levels in which nothing is repeated more than
-    /// `repeats` times.
+    /// The figures to expect of documents with at most `depth` levels and at most `repeats`
+    /// repetitions.
     pub fn expected(&self, depth: u32, repeats: u32) -> Expected {
         let count = self.elements.len();
         let mut counts = vec![vec![0.0; count]; count];
@@ -169,7 +170,8 @@ impl Schema {
                 empty[number] = particle.empty(repeats);
             }
         }
-        // For every element at a level: itself and all below, the leaves among them, and their depths.
+        // Per element at a level: the elements from it down, the leaves among them, and the sum of
+        // their depths.
         let mut below = vec![(1.0, 1.0, f64::from(depth)); count];
         for level in (1..depth).rev() {
             let inside = |number: usize| {

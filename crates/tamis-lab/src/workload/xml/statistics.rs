@@ -1,4 +1,4 @@
-//! What was generated? Read from the texts, as others read them.
+//! Statistics of generated queries and documents, measured on their texts.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::statistics::Figure;
 use super::{Xml, hash};
 
-/// Figures about a part of the workload.
+/// Statistics of some queries and documents of the workload.
 #[derive(Debug, Clone, Default)]
 pub struct XmlStatistics {
     /// Of the document type.
@@ -31,7 +31,7 @@ pub struct XmlStatistics {
 }
 
 impl XmlStatistics {
-    /// Looks at queries and documents.
+    /// Measures queries and documents.
     pub fn measure(workload: &Xml, queries: Range<u64>, documents: Range<u64>) -> XmlStatistics {
         let schema = &workload.schema;
         let mut statistics = XmlStatistics {

@@ -97,20 +97,20 @@ fn distinct_queries_run_out_with_a_message() {
     let given = XmlParameters { depth: Some(2), ..Default::default() };
     let error = Xml::new(given, 1000).unwrap_err();
     assert!(error.starts_with("only "), "{error}");
-    assert!(error.contains("1000 are wanted"), "{error}");
+    assert!(error.contains("1000 are requested"), "{error}");
 }
 
 #[test]
 fn wrong_parameters_are_refused() {
     let plain = XmlParameters::default;
     for (given, message) in [
-        (XmlParameters { schema: "x".into(), ..plain() }, "there is no schema \"x\", but news, auction, "),
+        (XmlParameters { schema: "x".into(), ..plain() }, "unknown schema \"x\"; known: news, auction, "),
         (XmlParameters { dtd: Some("none.dtd".into()), ..plain() }, "cannot read none.dtd: "),
         (XmlParameters { root: Some("x".into()), ..plain() }, "the root `x` is not declared"),
-        (XmlParameters { depth: Some(0), ..plain() }, "depth is from 1 to 32, not 0"),
-        (XmlParameters { wildcard: 1.5, ..plain() }, "wildcard is from 0 to 1, not 1.5"),
-        (XmlParameters { descendant: f64::NAN, ..plain() }, "descendant is from 0 to 1, not NaN"),
-        (XmlParameters { predicates: 33, ..plain() }, "predicates is from 0 to 32, not 33"),
+        (XmlParameters { depth: Some(0), ..plain() }, "depth must be from 1 to 32, not 0"),
+        (XmlParameters { wildcard: 1.5, ..plain() }, "wildcard must be from 0 to 1, not 1.5"),
+        (XmlParameters { descendant: f64::NAN, ..plain() }, "descendant must be from 0 to 1, not NaN"),
+        (XmlParameters { predicates: 33, ..plain() }, "predicates must be from 0 to 32, not 33"),
         (XmlParameters { depth: Some(1), nested: 1, ..plain() }, "nested paths need a `depth` of 2"),
     ] {
         let error = Xml::new(given, 10).unwrap_err();
@@ -162,7 +162,7 @@ fn broken_and_hostile_document_types() {
         ("<!ENTITY % f '%f;'>", "line 1: the entity %f; is not declared"),
         ("<![INCLUDE[<!ELEMENT a EMPTY>]]>", "line 1: conditional sections are not supported"),
         (&groups, "the content of the element `a`: groups are nested more than 64 deep"),
-        (&laughs, "line 1: the document type is beyond 4194304 bytes"),
+        (&laughs, "line 1: the document type exceeds 4194304 bytes"),
         (&many, "line 1: there are more than 10000 elements"),
     ] {
         let error = dtd::read(text, None).unwrap_err();

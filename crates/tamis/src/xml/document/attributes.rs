@@ -1,17 +1,17 @@
-//! Which attributes follow the name of a start tag?
+//! Splitting the attributes of a start tag.
 
 use crate::xml::characters::is_space;
 
-/// An attribute as written; its value still has its references.
+/// An attribute as written; references in its value are not resolved yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Written<'t> {
     pub name: &'t str,
     pub value: &'t str,
-    /// Whether white space collapses, as declared.
+    /// Whether white space in the value collapses, according to its declared type.
     pub tokenised: bool,
 }
 
-/// Splits what follows a tag's name. An error contains the offset and the reason.
+/// Splits the text after a tag's name. The error is an offset and a message.
 pub fn split<'t>(raw: &'t str, attributes: &mut Vec<Written<'t>>) -> Result<(), (usize, &'static str)> {
     let bytes = raw.as_bytes();
     let skip = |mut at: usize| {

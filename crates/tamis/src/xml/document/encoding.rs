@@ -47,8 +47,9 @@ fn is_utf8_label(label: &str) -> bool {
     Encoding::for_label(label.as_bytes()) == Some(UTF_8)
 }
 
-/// Decodes bytes by the encoding that their declaration names. Names are those of the WHATWG's standard,
-/// which makes windows code pages of US-ASCII and of three parts of ISO 8859; XML's processors do not.
+/// Decodes bytes in the encoding that their declaration names. Names are those of the WHATWG
+/// standard, except that it treats US-ASCII and three parts of ISO 8859 as Windows code pages, and
+/// XML processors do not.
 fn labelled<'b>(bytes: &'b [u8], label: &str) -> Result<Cow<'b, str>> {
     let lower = label.to_ascii_lowercase();
     if matches!(&*lower, "us-ascii" | "ascii" | "ansi_x3.4-1968") {
@@ -80,7 +81,8 @@ fn labelled<'b>(bytes: &'b [u8], label: &str) -> Result<Cow<'b, str>> {
     }
 }
 
-/// A part of ISO 8859 that differs from a windows code page where it has the controls U+0080 to U+009F.
+/// Decodes a part of ISO 8859 that differs from a Windows code page only in the controls U+0080 to
+/// U+009F.
 fn iso8859<'b>(bytes: &[u8], windows: &'static Encoding) -> Result<Cow<'b, str>> {
     let mut table = ['\0'; 128];
     for (entry, byte) in table.iter_mut().zip(0x80_u8..=0xFF) {
@@ -99,7 +101,7 @@ fn iso8859<'b>(bytes: &[u8], windows: &'static Encoding) -> Result<Cow<'b, str>>
     Ok(Cow::Owned(text))
 }
 
-/// Whether the first bytes of a document show that it is UTF-8; `None` if they are too few.
+/// Whether the first bytes of a document show that it is UTF-8; `None` if there are too few.
 pub fn is_utf8(bytes: &[u8]) -> Option<bool> {
     match bytes {
         [] | [_] | [0xEF, 0xBB] => None,
@@ -111,10 +113,11 @@ pub fn is_utf8(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// Text that is decoded already, as [`decode`] gives it; its declaration of an encoding means nothing.
+/// Normalises text that is decoded already, as [`decode`] does. An encoding that it declares is
+/// ignored.
 pub fn normalise(text: Cow<'_, str>) -> Result<Cow<'_, str>> {
     let bytes = text.as_bytes();
-    // A fold without branches runs at the speed of memory, and finds all but two noncharacters.
+    // A fold without branches runs at memory speed, and finds everything except two noncharacters.
     let control = |byte: u8| (byte < 0x20) & (byte != b'\t') & (byte != b'\n') & (byte != b'\r');
     let suspicious = bytes.iter().fold(false, |found, &byte| found | control(byte) | (byte == 0xEF));
     if suspicious && let Some((at, c)) = text.char_indices().find(|(_, c)| !is_allowed(*c)) {

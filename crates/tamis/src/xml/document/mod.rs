@@ -1,8 +1,9 @@
 //! What does a document contain?
 //!
-//! A document is an arena of nodes in document order: an element is followed by its attributes, then
-//! by its content, and `end` is where its content stops. All character data is in one text, in
-//! order, so the string value of an element is a slice of it. This module knows nothing of filters.
+//! A document is an arena of nodes in document order: an element is followed by its attributes,
+//! then by its content, and `end` is the end of its content. All character data is in one text, in
+//! order, so the string value of an element is a slice of it. This module does not depend on
+//! filters.
 
 mod attributes;
 mod dtd;
@@ -45,18 +46,18 @@ pub struct DocumentNode {
     pub expanded: NameId,
     /// The document node is its own parent.
     pub parent: NodeIndex,
-    /// The sibling before a child, or 0.
+    /// The previous sibling, or 0.
     pub previous: NodeIndex,
     /// The first node after this one's attributes and content.
     pub end: NodeIndex,
-    /// How many attributes follow an element.
+    /// The number of attributes of an element.
     pub attributes: u32,
-    /// Where the string value begins and ends: in `text` for the document, elements and text, in
-    /// `values` for the others.
+    /// Start and end of the string value: in `text` for the document, elements and text, and in
+    /// `values` for other nodes.
     value: (u32, u32),
 }
 
-/// Bytes of memory that are kept for the next document.
+/// A document with more memory than this is not kept for reuse.
 const LARGE: usize = 16 << 20;
 
 /// A document that has been read.
@@ -72,27 +73,28 @@ pub struct Document {
     normalized: OnceLock<normalized::Normalized>,
     /// The elements that attributes of type ID identify.
     identified: HashMap<Box<str>, NodeIndex, ahash::RandomState>,
-    /// For every node, the line on which it begins, if lines are recorded.
+    /// For every node, the line on which it starts, if lines are recorded.
     lines: Option<Vec<u32>>,
-    /// Working memory of the reader.
+    /// Scratch memory of the reader.
     reading: read::Reading,
 }
 
 impl Document {
-    /// Reads a document from bytes, replacing what was read before.
+    /// Reads a document from bytes, replacing the previous one.
     pub fn read(&mut self, bytes: &[u8], limits: &Limits) -> Result<()> {
         read::check_size(bytes.len(), limits)?;
         read::read(self, &encoding::decode(bytes)?, limits)
     }
 
-    /// Reads a document from text; an encoding that it declares means nothing.
+    /// Reads a document from text, replacing the previous one. An encoding that it declares is
+    /// ignored.
     pub fn read_text(&mut self, text: &str, limits: &Limits) -> Result<()> {
         read::check_size(text.len(), limits)?;
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         read::read(self, &encoding::normalise(text.into())?, limits)
     }
 
-    /// Prepares to read a document that comes in pieces, replacing what was read before.
+    /// Prepares to read a document that arrives in pieces, replacing the previous one.
     pub(super) fn begin(&mut self, limits: &Limits) -> Progress {
         read::begin(self, limits)
     }
@@ -115,22 +117,22 @@ impl Document {
         self.reading.open.binary_search_by_key(&index, |open| open.node).is_err()
     }
 
-    /// Makes this a document of no content at all, for which every path is empty.
+    /// Makes this an empty document, in which every path is empty.
     pub(super) fn read_nothing(&mut self) {
         read::read_nothing(self);
     }
 
-    /// From now on, remembers on which lines nodes begin.
+    /// Records from now on the lines on which nodes start.
     pub(super) fn record_lines(&mut self) {
         self.lines.get_or_insert_default();
     }
 
-    /// The line on which a node begins, from 1; 0 if that was not recorded.
+    /// The line on which a node starts, from 1; 0 if it was not recorded.
     pub(super) fn line(&self, index: NodeIndex) -> usize {
         self.lines.as_ref().and_then(|lines| lines.get(index as usize)).map_or(0, |line| *line as usize)
     }
 
-    /// Whether it is worthwhile to free its memory.
+    /// Whether the document is too large to be kept for reuse.
     pub(super) fn is_large(&self) -> bool {
         let texts = self.text.capacity() + self.values.capacity() + self.names.bytes;
         self.nodes.capacity() * size_of::<DocumentNode>() + texts > LARGE
@@ -148,7 +150,7 @@ impl Document {
         &self.names
     }
 
-    /// The elements of a name, as XPath compares names, among a range of nodes.
+    /// The elements with a name, as XPath compares names, within a range of nodes.
     pub(super) fn named(&self, name: NameId, range: Range<NodeIndex>) -> impl Iterator<Item = NodeIndex> {
         let elements = self.elements.get_or_init(|| {
             let nodes = self.nodes.iter().zip(0..).filter(|(node, _)| node.kind == NodeKind::Element);
@@ -171,7 +173,7 @@ impl Document {
         }
     }
 
-    /// The element that an attribute of type ID identifies, as the internal subset declares it.
+    /// The element identified by an attribute of type ID, as declared in the internal subset.
     pub(super) fn identified(&self, id: &str) -> Option<NodeIndex> {
         self.identified.get(id).copied()
     }
@@ -207,7 +209,7 @@ impl Iterator for Children<'_> {
     }
 }
 
-/// A place in a text, for messages.
+/// A position in a text, for messages.
 struct TextPosition<'t> {
     text: &'t str,
     offset: usize,

@@ -31,7 +31,7 @@ pub struct Name {
     /// Where the local part begins.
     local: u32,
     pub namespace: NamespaceId,
-    /// The first name that is the same to XPath.
+    /// The first name that XPath considers equal.
     pub expanded: NameId,
 }
 
@@ -41,7 +41,7 @@ impl Name {
     }
 }
 
-/// A name as written: its prefix, and what it is under every namespace seen so far.
+/// A name as written: its prefix, and its number in every namespace seen so far.
 #[derive(Debug)]
 struct Written {
     prefix: PrefixId,
@@ -58,9 +58,9 @@ pub struct Names {
     written: Map<Box<str>, Written>,
     /// For every namespace, its names by their local part.
     expanded: Vec<Map<Box<str>, NameId>>,
-    /// About how many bytes of memory they take.
+    /// The approximate size in bytes.
     pub bytes: usize,
-    /// Distinguishes these numbers from those of other documents, and from those before a `clear`.
+    /// Distinguishes these numbers from those of other documents and from those before a `clear`.
     pub generation: u64,
 }
 
@@ -126,8 +126,8 @@ impl Names {
         id
     }
 
-    /// The number of a name; `namespace_of` returns the namespace of a prefix. `None` if the prefix is not declared,
-    /// or the name is invalid (which `check` decides once per name).
+    /// The number of a name; `namespace_of` returns the namespace of a prefix. `None` if the prefix
+    /// is not declared or the name is invalid; `check` validates a name the first time it is seen.
     #[inline]
     pub fn read<E>(
         &mut self,
@@ -151,7 +151,7 @@ impl Names {
 
     fn add(&mut self, written: &str, namespace: NamespaceId) -> NameId {
         let id = self.names.len() as NameId;
-        // Kept as written, as a key, and its local part once more.
+        // Stored as written, as a key, and once more as its local part.
         self.bytes += 3 * written.len() + size_of::<(Name, Written)>();
         let local = written.find(':').map_or(0, |colon| colon + 1);
         let expanded = *self.expanded[namespace as usize].entry(written[local..].into()).or_insert(id);
@@ -162,7 +162,7 @@ impl Names {
         id
     }
 
-    /// The number of a name for XPath, if a document has used it.
+    /// The number of a name as XPath compares names, if a document has used it.
     pub fn find(&self, namespace: &str, local: &str) -> Option<NameId> {
         let namespace = self.find_namespace(namespace)?;
         self.expanded[namespace as usize].get(local).copied()

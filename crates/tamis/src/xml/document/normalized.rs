@@ -1,4 +1,4 @@
-//! What is a document's text with its white space normalised?
+//! Text with normalised white space.
 //!
 //! `normalize-space(.)` is evaluated on nested elements, whose strings are slices of one text. That text is
 //! normalised once, and the results are slices of it.
@@ -6,7 +6,7 @@
 use super::{Document, NodeIndex, NodeKind};
 use crate::xml::characters::is_space;
 
-/// Two texts with every run of white space made one space.
+/// Two texts in which every run of white space is one space.
 #[derive(Debug, Default)]
 pub struct Normalized {
     text: Runs,
@@ -16,7 +16,7 @@ pub struct Normalized {
 #[derive(Debug, Default)]
 struct Runs {
     text: String,
-    /// Behind every run that became shorter: the place in the original, and the same place here.
+    /// After every run that became shorter: the position in the original, and the position here.
     places: Vec<(u32, u32)>,
 }
 
@@ -38,7 +38,7 @@ impl Runs {
         runs
     }
 
-    /// Where a position of the original is; inside a run, where the run ends.
+    /// The new position of an original position; for a position inside a run, the end of the run.
     fn place(&self, original: usize) -> usize {
         let next = self.places.partition_point(|(place, _)| (*place as usize) <= original);
         let (from, to) = next.checked_sub(1).map_or((0, 0), |last| self.places[last]);
@@ -52,7 +52,7 @@ impl Runs {
 }
 
 impl Document {
-    /// The string value of a node, its white space normalised as by `normalize-space()`.
+    /// The string value of a node, normalised as by `normalize-space()`.
     pub(in crate::xml) fn normalized_string(&self, index: NodeIndex) -> &str {
         let node = self.node(index);
         let normalized = self

@@ -1,4 +1,4 @@
-//! What does a start tag open: which element, with which attributes, in which namespaces?
+//! Start tags: the element, its attributes and its namespaces.
 
 use quick_xml::events::BytesStart;
 
@@ -13,11 +13,11 @@ use crate::error::Result;
 use crate::error::check_limit as check;
 use crate::xml::characters::is_ncname;
 
-/// An attribute that identifies its element, whatever the declaration (xml:id Version 1.0, 4).
+/// An attribute that always identifies its element, even if not declared (xml:id Version 1.0, 4).
 const XML_ID: &str = "xml:id";
 
 impl Session<'_> {
-    /// Adds an element, opened, with its attributes.
+    /// Adds an open element with its attributes.
     pub(super) fn start_tag<'t>(
         &mut self,
         tag: &'t BytesStart<'_>,
@@ -25,7 +25,7 @@ impl Session<'_> {
         start: usize,
         kept: &mut Vec<Written<'static>>,
     ) -> Result<()> {
-        // The vector's memory is reused, its content never: it is empty between calls.
+        // Only the memory of the vector is reused; it is empty between calls.
         let mut attributes: Vec<Written<'t>> = std::mem::take(kept);
         let result = self.start_tag_with(tag, dtd, start, &mut attributes);
         attributes.clear();
@@ -47,7 +47,7 @@ impl Session<'_> {
         self.open_element(written, dtd, start, attributes)
     }
 
-    /// Adds an element, opened, with its attributes; its tag begins at `start`.
+    /// Adds an open element with its attributes. Its tag starts at `start`.
     pub(super) fn open_element<'t>(
         &mut self,
         written: &'t str,
@@ -98,8 +98,8 @@ impl Session<'_> {
         self.check_distinct(element, count, inside)
     }
 
-    /// Adds the attributes that are declared with a default and not written. Their content counts as expansion: a
-    /// short tag may imply many of them.
+    /// Adds declared attributes that have a default and are not written. Their size counts as
+    /// entity expansion, because a short tag may imply many of them.
     fn add_defaults<'t>(
         &mut self,
         declared: &'t AttributeList,
@@ -145,7 +145,7 @@ impl Session<'_> {
         match self.document.names.read(written, namespace_of, check) {
             Ok(name) => Ok(name),
             Err(true) => {
-                // The prefix `xml` needs no declaration; it is bound when first met.
+                // The prefix `xml` needs no declaration. Bind it when it first occurs.
                 let namespace = self.document.names.namespace(XML_NAMESPACE);
                 self.bind(XML_PREFIX, namespace, false);
                 self.name(written, element, offset)
@@ -171,7 +171,7 @@ impl Session<'_> {
         }
     }
 
-    /// Binds a prefix if the attribute is a declaration of one; whether it is.
+    /// If the attribute declares a namespace, binds its prefix. Returns whether it does.
     fn declare(&mut self, attribute: &Written<'_>, dtd: &Dtd, bound: usize, offset: usize) -> Result<bool> {
         if !is_declaration(attribute.name) {
             return Ok(false);
@@ -186,7 +186,7 @@ impl Session<'_> {
         let reserved =
             (value == XML_NAMESPACE) != (prefix == "xml") || value == XMLNS_NAMESPACE || prefix == "xmlns";
         if reserved {
-            return self.fail(offset, "a namespace declaration that redefines what XML reserves");
+            return self.fail(offset, "a namespace declaration that redefines a name reserved by XML");
         }
         if named && (value.is_empty() || !is_ncname(prefix)) {
             return self.fail(offset, "a prefix declared without a name or without a namespace");

@@ -1,12 +1,12 @@
 //! Which piece of its path does each filter wait for?
 //!
-//! XFilter and Hybrid cut a path into pieces and keep, for every piece, a list of the filters that
-//! wait for it (Diao et al. 2003, 3.1 and 3.3). A piece that is found at a level where it is waited
-//! for promotes the filter's next piece onto its list, until the element that found it ends.
+//! XFilter and Hybrid split a path into pieces and keep, per piece, a list of the filters that wait
+//! for it (Diao et al. 2003, 3.1 and 3.3). When a piece is found at a level where a filter waits
+//! for it, the filter's next piece is added to its list, until the element that was found ends.
 //!
-//! Departures: a distance over wildcards and `//` keeps the least number of levels, which the paper's
-//! -1 forgets; and of promotions that differ only in being found deeper, the first one is enough, which
-//! keeps the lists polynomial on recursive documents.
+//! Departures: a distance over wildcards and `//` keeps the minimum number of levels, which the
+//! paper's -1 discards. Of promotions that differ only in being found deeper, only the first is
+//! kept, which bounds the lists polynomially on recursive documents.
 
 use super::{Sink, WalkScratch};
 use crate::xml::document::{Document, NodeIndex, NodeKind};
@@ -17,15 +17,15 @@ use crate::xml::symbols::{Label, PathId, Symbols};
 pub struct Piece {
     /// The list on which filters wait for the piece.
     pub list: u32,
-    /// How many levels it ends below the end of the piece before, at least.
+    /// The minimum number of levels from the end of the previous piece to the end of this one.
     pub distance: u32,
-    /// Whether it is exactly that many.
+    /// Whether the distance is exact.
     pub exact: bool,
     /// The path, if this piece is its last.
     pub path: Option<PathId>,
 }
 
-/// A filter waiting for a piece at a level, or from a level on.
+/// A filter that waits for a piece at a level, or from a level on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
     piece: u32,
@@ -36,27 +36,27 @@ pub struct Waiting {
 #[derive(Debug, Default)]
 pub struct CandidateScratch {
     lists: Vec<Vec<Waiting>>,
-    /// The lists that promotions were put on, in order.
+    /// The lists that promotions were added to, in order.
     promoted: Vec<u32>,
-    /// For every piece, whether it is waited for from some level on.
+    /// For every piece, whether a filter waits for it from some level on.
     below: Vec<bool>,
     open: Vec<(NodeIndex, usize)>,
     found: Vec<u32>,
     labels: Vec<Label>,
 }
 
-/// What differs between the algorithms.
+/// The parts that differ between XFilter and Hybrid.
 pub trait Pieces {
     fn pieces(&self) -> &[Piece];
 
-    /// How many lists there are.
+    /// The number of lists.
     fn lists(&self) -> usize;
 
     /// Adds the lists whose pieces end at an element, given the labels from the root down to it.
     fn ending(&self, labels: &[Label], stack: &mut Vec<u32>, starts: &mut Vec<usize>, found: &mut Vec<u32>);
 
-    /// Calls `each` with the pieces of a list that are waited for from the start, if they may end at
-    /// the element.
+    /// Calls `each` with the pieces of a list that filters wait for from the start, if they may end
+    /// at the element.
     fn initial(&self, list: u32, labels: &[Label], each: &mut dyn FnMut(u32));
 }
 

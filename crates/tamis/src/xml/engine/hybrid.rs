@@ -1,8 +1,8 @@
-//! Hybrid: sequences of names are shared, but not the `*` and `//` between them (Diao et al.
+//! Hybrid: sequences of names are shared, but the `*` and `//` between them are not (Diao et al.
 //! 2003, 3.3).
 //!
-//! Sequences are stored in a trie. Every element starts a sequence and continues those of its parent. Departure: a
-//! path that ends in a wildcard, and a namespace test, are separate sequences.
+//! Sequences are stored in a trie. Every element starts a sequence and continues those of its
+//! parent. Departure: a final wildcard and a namespace test are separate sequences.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::{Sink, Structure, WalkScratch};
 use crate::xml::document::Document;
 use crate::xml::symbols::{Label, PathId, Symbol, SymbolPath, SymbolTest, Symbols};
 
-/// Nodes of the trie are lists; the first is its root, the second matches any element.
+/// Nodes of the trie are lists. The first is the root; the second matches any element.
 const ROOT: u32 = 0;
 const ANY: u32 = 1;
 
@@ -45,7 +45,7 @@ impl Hybrid {
                 continue;
             }
             let mut list = self.node(ROOT, test);
-            // A run goes on as long as names follow by `/`.
+            // Extend the sequence while names follow with `/`.
             while at < last
                 && matches!(steps[at].1, SymbolTest::Name(_))
                 && matches!(steps[at + 1], (false, SymbolTest::Name(_)))
@@ -85,7 +85,7 @@ impl Pieces for Hybrid {
         self.initial.len()
     }
 
-    /// The nodes of the trie that an element reaches; they stay on the stack for its children.
+    /// The trie nodes that an element reaches. They stay on the stack for its children.
     fn ending(&self, labels: &[Label], stack: &mut Vec<u32>, starts: &mut Vec<usize>, found: &mut Vec<u32>) {
         let Some(label) = labels.last() else { return };
         let around = starts.last().copied().unwrap_or(0)..stack.len();
@@ -115,7 +115,7 @@ impl Structure for Hybrid {
         walk(self, document, symbols, scratch, sink);
     }
 
-    /// The trie's nodes and the pieces.
+    /// Trie nodes plus pieces.
     fn states(&self) -> usize {
         self.initial.len() + self.pieces.len()
     }

@@ -15,40 +15,40 @@ use crate::xml::values::Key;
 
 pub type SetId = u32;
 
-/// States that the sets may hold together, per set that may be remembered.
+/// The maximum number of states in all sets together, per cached set.
 const STATES_PER_SET: usize = 100;
 
-/// Longer values rarely come again.
+/// Longer values are not cached, because they rarely recur.
 const LONGEST_VALUE: usize = 64;
 
-/// What the caller wants to know of a path.
+/// How a path is used by filters.
 #[derive(Debug, Clone, Default)]
 pub struct PathUse {
-    /// Filters that reaching the path decides.
+    /// Filters that match when the path is reached.
     pub slots: Box<[Slot]>,
-    /// Whether reaching the path once is of interest.
+    /// Whether the first element that reaches the path must be reported.
     pub fires: bool,
-    /// Whether filters may be waiting for each element that completes the path.
+    /// Whether filters may wait for each element that completes the path.
     pub awaited: bool,
     /// The values to look up when the path is reached.
     pub keys: Box<[Key]>,
 }
 
-/// A set of states, and what they mean together.
+/// A set of states, with the combined effect of its states.
 #[derive(Debug, Default)]
 pub struct Set {
     states: Box<[StateId]>,
     /// The filters that any element inside satisfies; known after the first one.
     inside: Option<Box<[Slot]>>,
-    /// The last document in which an element inside the set was met.
+    /// The last document in which an element inside the set was seen.
     seen_inside: u64,
-    /// The filters that the set decides, but for those whose path ends with a wildcard: these are the same for
-    /// all elements of the set around.
+    /// The filters that the set decides, except those whose path ends with a wildcard. These are
+    /// the same for all children of an element, and are in `inside` of the parent's set.
     pub slots: Box<[Slot]>,
     pub fires: Box<[PathId]>,
     pub awaited: Box<[PathId]>,
     pub keys: Box<[(Key, Box<[PathId]>)]>,
-    /// The last document in which the set was met.
+    /// The last document in which the set was seen.
     pub seen: u64,
 }
 
@@ -57,39 +57,41 @@ pub struct Memo {
     sets: Vec<Set>,
     numbers: HashMap<Box<[StateId]>, SetId, ahash::RandomState>,
     transitions: HashMap<(SetId, u32), SetId, ahash::RandomState>,
-    /// Sets beyond the bound, which live as long as their element is open.
+    /// Sets beyond the limit, which exist only while their element is open.
     passing: Vec<Set>,
     states: usize,
     bound: usize,
     active: Vec<StateId>,
     hits: Hits,
-    /// States that have been stepped from and to since the last call.
+    /// The number of states stepped from and to since it was last taken.
     stepped: usize,
 }
 
-/// The accesses that values have been found to pass, by set, key and value.
+/// Cached lookups: the accesses that values pass, by set, key and value.
 #[derive(Debug, Default)]
 struct Hits {
     values: HashMap<Box<str>, u32, ahash::RandomState>,
     ranges: HashMap<(SetId, u32, u32), Hit, ahash::RandomState>,
     list: Vec<Access>,
-    /// By the first pending access of a hit and a set below: the accesses that the set completes.
+    /// By the first pending access of a hit and a set further down: the accesses that the set
+    /// completes.
     joins: HashMap<(u32, SetId), (u32, u32), ahash::RandomState>,
-    /// The same by the names on the way to an element below, and where on it the hit was: those that
-    /// are complete for certain, then those to be checked.
+    /// The same by the path of names to an element further down, and the depth of the hit: first
+    /// the accesses that are certainly complete, then those to check.
     completions: HashMap<(u32, LabelPath, u32), Hit, ahash::RandomState>,
-    /// The paths of names that elements were found at, by the path around and the name.
+    /// Numbers of the paths of names, by parent path and name.
     label_paths: HashMap<(LabelPath, u32), LabelPath, ahash::RandomState>,
 }
 
 /// Number of a path of names from the root to an element.
 pub type LabelPath = u32;
 
-/// The path to the root, and any that is not remembered.
+/// The path of the root, and a path that is not cached.
 pub const ROOT: LabelPath = 0;
 pub const LOST: LabelPath = u32::MAX;
 
-/// Accesses that a value passes: those of complete paths, then those that need the rest of their path.
+/// Accesses that a value passes: first those of complete paths, then those that need the rest of
+/// their path.
 #[derive(Debug, Clone, Copy)]
 pub struct Hit {
     start: u32,
@@ -98,7 +100,7 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// Whether some accesses are pending; equal hits have the same ones.
+    /// Identifies the pending accesses of a hit, if any. Equal hits have the same ones.
     pub fn waits(self) -> Option<u32> {
         (self.middle < self.end).then_some(self.middle)
     }
@@ -152,7 +154,8 @@ impl Memo {
         std::mem::take(&mut self.stepped)
     }
 
-    /// The set inside an element of a set. Ids beyond the bound are valid until [`Memo::leave`].
+    /// The set inside an element, given the set around it. Ids beyond the limit are valid until
+    /// [`Memo::leave`].
     pub fn enter(&mut self, nfa: &Nfa, uses: &[PathUse], around: SetId, label: Label) -> SetId {
         if let Some(&known) = self.transitions.get(&(around, label.number())) {
             return known;
@@ -191,7 +194,8 @@ impl Memo {
         id
     }
 
-    /// The filters that any element inside a set satisfies; none after the first such element of a document.
+    /// The filters that any element inside a set satisfies; empty after the first such element of a
+    /// document.
     pub fn inside(&mut self, around: SetId, document: u64) -> &[Slot] {
         if std::mem::replace(&mut self.set(around).seen_inside, document) == document {
             return &[];
@@ -199,13 +203,14 @@ impl Memo {
         self.all_inside(around)
     }
 
-    /// The filters that an element inside a set is enough for, once there was one.
+    /// The filters that any element inside a set satisfies, if one was seen before.
     pub fn all_inside(&mut self, around: SetId) -> &[Slot] {
         self.set(around).inside.as_deref().unwrap_or_default()
     }
 
-    /// The accesses that a value passes inside a set, `key` being the position among the set's keys;
-    /// `None` if they cannot be remembered, and are left in `found`. Adds units of work to `cost`.
+    /// The accesses that a value passes inside a set; `key` is the position among the set's keys.
+    /// Returns `None` if the result cannot be cached, and leaves it in `found`. Adds units of work
+    /// to `cost`.
     pub fn hit(
         &mut self,
         access: &AccessIndex,
@@ -261,8 +266,8 @@ impl Memo {
         &self.hits.list[hit.middle as usize..hit.end as usize]
     }
 
-    /// The accesses of a hit above that need a path which a set completes; `found` is for those that cannot be
-    /// cached.
+    /// The pending accesses of a hit whose path a set further down completes. `found` receives
+    /// results that cannot be cached.
     pub fn join<'m>(&'m mut self, hit: Hit, set: SetId, found: &'m mut Vec<Access>) -> &'m [Access] {
         if let Some(&(start, end)) = self.hits.joins.get(&(hit.middle, set)) {
             return &self.hits.list[start as usize..end as usize];
@@ -279,7 +284,7 @@ impl Memo {
         found
     }
 
-    /// The path of names to an element, given that around it; [`LOST`] beyond the bound.
+    /// The path of names to an element, given that of its parent; [`LOST`] beyond the limit.
     pub fn label_path(&mut self, around: LabelPath, label: Label) -> LabelPath {
         let paths = &mut self.hits.label_paths;
         if let Some(&known) = paths.get(&(around, label.number())) {
@@ -293,14 +298,14 @@ impl Memo {
         new
     }
 
-    /// The accesses of a hit `depth` elements below the root that wait for the path of an element
-    /// below: those known to be complete, and those to be checked. `None` if it is not known yet.
+    /// The pending accesses of a hit at `depth` whose path an element further down may complete:
+    /// those certainly complete, and those to check. `None` if not cached.
     pub fn completion(&self, hit: Hit, path: LabelPath, depth: usize) -> Option<(&[Access], &[Access])> {
         let known = *self.hits.completions.get(&(hit.middle, path, depth as u32))?;
         Some((self.complete(known), self.waiting(known)))
     }
 
-    /// Remembers them, if there is room.
+    /// Caches a completion, if there is room.
     pub fn remember(&mut self, hit: Hit, path: LabelPath, depth: usize, known: &[Access], check: &[Access]) {
         if path != LOST && self.has_room(known.len() + check.len() + 1) {
             let start = self.hits.list.len() as u32;
@@ -312,7 +317,7 @@ impl Memo {
         }
     }
 
-    /// Gives up a set beyond the bound, when its element ends. Elements end in reverse order.
+    /// Drops a set beyond the limit when its element ends. Elements end in reverse order.
     pub fn leave(&mut self, id: SetId) {
         if id as usize >= self.bound + 2 {
             self.passing.truncate(id as usize - self.bound - 2);

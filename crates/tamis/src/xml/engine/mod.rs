@@ -1,7 +1,7 @@
 //! Which structural paths does a document contain, and at which elements?
 //!
-//! Engines differ in how they find the paths; `segment` handles a path that has been reached in the same way
-//! for all of them.
+//! Engines differ in how they find paths. `segment` handles the paths that were reached in the same
+//! way for all engines.
 
 mod candidates;
 mod hybrid;
@@ -20,25 +20,25 @@ pub use nfa::Nfa;
 pub use xfilter::XFilter;
 pub use yfilter::YFilter;
 
-/// The engines by name; all give the same results.
+/// The engines. All give the same results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Engine {
-    /// A shared automaton whose state sets are remembered from document to document, and an index
-    /// over the values that filters test.
+    /// A shared automaton whose state sets are cached across documents, and an index over the
+    /// tested values.
     #[default]
     Auto,
-    /// The shared automaton of Diao et al. 2003, 3.2; values are tested where a path is complete,
-    /// those least likely to pass first (5.2, selection postponed).
+    /// The shared automaton of Diao et al. 2003, 3.2. Values are tested when a path is complete,
+    /// the most selective tests first (5.2, selection postponed).
     YFilter,
     /// The same, with the tests in the order in which they are written.
     YFilterUnsorted,
     /// The same automaton; values are tested as soon as their step is reached (5.1, inline).
     YFilterInline,
-    /// Sequences of names are shared, what is between them is not (3.3).
+    /// Sequences of names are shared, the `*` and `//` between them are not (3.3).
     Hybrid,
     /// One machine per path, with list balance (3.1).
     XFilter,
-    /// Every filter evaluated on every document: the definition.
+    /// Evaluates every filter on every document; the reference for the others.
     Scan,
 }
 
@@ -53,7 +53,7 @@ const ALL: [Engine; 7] = [
 ];
 
 impl Engine {
-    /// The engine of a name.
+    /// The engine with this name.
     pub fn find(name: &str) -> Option<Engine> {
         ALL.into_iter().find(|engine| engine.name() == name)
     }
@@ -79,16 +79,16 @@ impl Engine {
 
 /// Receives the paths that are found while a document is walked.
 pub trait Sink {
-    /// An element completes a path. `labels` has the label of any node.
+    /// Called when an element completes a path. `labels` gives the label of any node.
     fn reach(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels);
 }
 
-/// An algorithm that finds the paths of a document, compiled over a set of distinct paths.
+/// An algorithm that finds the paths of a document, compiled for a set of distinct paths.
 pub trait Structure: Debug + Send + Sync {
     /// Calls the sink with every element that completes a path.
     fn walk(&self, document: &Document, symbols: &Symbols, scratch: &mut WalkScratch, sink: &mut dyn Sink);
 
-    /// How many states, or pieces of paths, there are.
+    /// The number of states, or of path pieces.
     fn states(&self) -> usize;
 }
 
@@ -96,9 +96,9 @@ pub trait Structure: Debug + Send + Sync {
 #[derive(Debug, Default)]
 pub struct WalkScratch {
     pub labels: Labels,
-    /// The states, or pieces of paths, that the elements of a document led to.
+    /// The number of states or path pieces that the elements of a document led to.
     pub transitions: u64,
-    /// For every open element, where it ends.
+    /// For every open element, its end.
     open: Vec<NodeIndex>,
     states: Vec<nfa::StateId>,
     starts: Vec<usize>,

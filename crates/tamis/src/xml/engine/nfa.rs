@@ -1,8 +1,9 @@
 //! Which paths does an element complete?
 //!
-//! One nondeterministic automaton for all paths (Diao et al. 2003, 3.2): a trie of their steps, in which common
-//! prefixes are one state and `//` is an empty transition to a state that loops. Departure: a set of states is kept
-//! closed under the empty transitions, so following one costs nothing while a document is read.
+//! One nondeterministic automaton for all paths (Diao et al. 2003, 3.2): a trie of their steps, in
+//! which common prefixes share states and `//` is an empty transition to a state with a loop.
+//! Departure: state sets are closed under empty transitions in advance, so following them costs
+//! nothing while a document is read.
 
 use std::collections::HashMap;
 
@@ -14,15 +15,15 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone)]
 struct State {
-    /// Where any element leads.
+    /// The target for any element.
     any: StateId,
     /// The looping state that `//` leads to.
     descendants: StateId,
-    /// Whether any element leads back here.
+    /// Whether any element leads back to this state.
     loops: bool,
     has_names: bool,
     has_namespaces: bool,
-    /// Whether any element leads here from the state before.
+    /// Whether this state is the target for any element of the previous state.
     wild: bool,
     path: PathId,
 }
@@ -40,7 +41,7 @@ const STATE: State = State {
 #[derive(Debug)]
 pub struct Nfa {
     states: Vec<State>,
-    /// The target of a name or a namespace.
+    /// The targets of names and namespaces.
     edges: HashMap<(StateId, Symbol), StateId, ahash::RandomState>,
 }
 
@@ -51,7 +52,7 @@ impl Default for Nfa {
 }
 
 impl Nfa {
-    /// Adds a path, given as whether each step may skip levels, and its test.
+    /// Adds a path: for each step, whether it may skip levels, and its test.
     pub fn add(&mut self, steps: &[(bool, SymbolTest)], path: PathId) {
         let mut state = 0;
         for &(descendant, test) in steps {
@@ -98,7 +99,7 @@ impl Nfa {
         next
     }
 
-    /// How many states there are.
+    /// The number of states.
     pub fn len(&self) -> usize {
         self.states.len()
     }
@@ -183,7 +184,8 @@ mod tests {
         name.bytes().next().map_or(0, Symbol::from)
     }
 
-    /// For every element from the root down, how many states are active and which paths it completes.
+    /// For every element from the root down: the number of active states, and the paths it
+    /// completes.
     fn run(nfa: &Nfa, names: &[&str]) -> Vec<(usize, Vec<PathId>)> {
         let mut around = Vec::new();
         nfa.start(&mut around);
@@ -215,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_four_combinations_of_figure_9() {
-        // Steps that differ have states of their own, a wildcard like a name.
+        // Different steps have different states; a wildcard counts as a name.
         let a_b = nfa(&["/a", "/b"]);
         assert_eq!(
             (a_b.states.len(), run(&a_b, &["a"]), run(&a_b, &["b"])),

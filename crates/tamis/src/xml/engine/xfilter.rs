@@ -1,8 +1,8 @@
 //! XFilter with list balance: one machine per path, indexed by element names (Diao et al. 2003, 3.1).
 //!
-//! The named step of a path whose list is shortest is its pivot, for which the machine waits from the
-//! start; the steps before it are checked against the open elements when the pivot is found.
-//! Departure: a path that ends in a wildcard ends in a separate piece, on the list of all elements.
+//! The pivot of a path is the named step with the shortest list. The machine waits for it from the
+//! start; when the pivot is found, the steps before it are checked against the open elements.
+//! Departure: a final wildcard is a separate piece, on the list of all elements.
 
 use super::candidates::{Piece, Pieces, walk};
 use super::{Sink, Structure, WalkScratch};
@@ -12,7 +12,7 @@ use crate::xml::symbols::{Label, PathId, SymbolPath, SymbolTest, Symbols};
 #[derive(Debug, Default)]
 pub struct XFilter {
     pieces: Vec<Piece>,
-    /// For every list, the pivots on it, with the steps that lead up to them.
+    /// For every list, its pivots, with the steps that lead to them.
     pivots: Vec<Vec<(u32, SymbolPath)>>,
 }
 
@@ -85,11 +85,11 @@ impl Pieces for XFilter {
     }
 }
 
-/// Whether steps lead from the document to the last of a chain of elements.
+/// Whether the steps lead from the document to the last element of a chain.
 fn leads(steps: &[(bool, SymbolTest)], chain: &[Label]) -> bool {
     let last = chain.len() - 1;
-    // From the last element upwards: a child step has one parent to try, and of the ancestors that
-    // a descendant step may have, all are tried at once.
+    // From the last element upwards: a child step has one possible parent, and all possible
+    // ancestors of a descendant step are tried at once.
     let Some((&(descendant, test), before)) = steps.split_last() else { return false };
     if !test.accepts(chain[last]) {
         return false;
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn the_balanced_lists_of_figure_6() {
         let filter = XFilter::new(&queries());
-        // Every list has one pivot, and the steps that lead up to it.
+        // Every list has one pivot, with the steps that lead to it.
         let pivots: Vec<_> = filter.pivots[1..].iter().map(Vec::as_slice).collect();
         let expected = [(0, "/a"), (3, "//b"), (7, "/*/a/c"), (10, "//b/d"), (14, "/a/*/*/c//e")];
         assert_eq!(pivots, expected.map(|(piece, prefix)| vec![(piece, steps(prefix))]));

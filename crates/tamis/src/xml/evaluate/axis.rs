@@ -59,7 +59,7 @@ impl<'t> Resolved<'t> {
     }
 }
 
-/// Marks on nodes that are erased at once.
+/// Marks on nodes that can be cleared all at once.
 #[derive(Debug, Default)]
 pub struct Marks {
     marks: Vec<u32>,
@@ -78,7 +78,7 @@ impl Marks {
         }
     }
 
-    /// Marks a node; whether it was not marked before.
+    /// Marks a node. Returns whether it was unmarked.
     fn mark(&mut self, node: NodeIndex) -> bool {
         let mark = &mut self.marks[node as usize];
         let new = *mark != self.current;
@@ -87,7 +87,8 @@ impl Marks {
     }
 }
 
-/// The nodes that some node of `contexts` reaches, in document order. Linear in the document.
+/// The nodes reached from any node of `contexts`, in document order. Takes time linear in the
+/// document.
 pub fn from_set(
     document: &Document,
     axis: Axis,
@@ -173,7 +174,7 @@ pub fn from_set(
             }
         }
         Axis::FollowingSibling => {
-            // Contexts come in order, so that the first of a parent's covers the others.
+            // Contexts are in order, so the first child of a parent covers the others.
             marks.start(nodes.len());
             for &context in contexts.iter().filter(|context| has_siblings(document, **context)) {
                 if marks.mark(nodes[context as usize].parent) {
@@ -195,7 +196,7 @@ pub fn from_set(
             content(nodes, first.unwrap_or(nodes.len() as NodeIndex)).for_each(&mut add);
         }
         Axis::Preceding => {
-            // What has ended before the last context node begins; its ancestors have not.
+            // All nodes that end before the last context node starts. Its ancestors end later.
             let last = contexts.last().copied().unwrap_or(0);
             let ended = content(nodes, 0).take_while(|&index| index < last);
             ended.filter(|&index| nodes[index as usize].end <= last).for_each(&mut add);
@@ -209,12 +210,12 @@ pub fn from_set(
     Ok(found)
 }
 
-/// The nodes from `first` on that are not attributes.
+/// The nodes from `first` on, without attributes.
 fn content(nodes: &[DocumentNode], first: NodeIndex) -> impl DoubleEndedIterator<Item = NodeIndex> {
     (first..nodes.len() as NodeIndex).filter(|&index| nodes[index as usize].kind != NodeKind::Attribute)
 }
 
-/// The nodes that one node reaches, in the order in which their positions count, at most `most`.
+/// The nodes reached from one node, in the order in which positions count, at most `most`.
 pub fn from_node(
     document: &Document,
     axis: Axis,

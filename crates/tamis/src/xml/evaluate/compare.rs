@@ -1,7 +1,8 @@
-//! When is a comparison true?
+//! Comparisons.
 //!
-//! XPath 1.0, 3.4. A comparison with a node-set is true if it is true for some node. Two node-sets are compared
-//! in linear time: equality with a set of strings, order with the lowest and highest numbers.
+//! XPath 1.0, 3.4. A comparison with a node-set is true if it is true for some node. Two node-sets
+//! are compared in linear time: equality by a set of strings, order by the lowest and highest
+//! numbers.
 
 use super::Evaluation;
 use super::constant::Operand;
@@ -10,7 +11,7 @@ use crate::xml::document::NodeIndex;
 use crate::xml::meter::Metered;
 use crate::xml::xpath::Comparison;
 
-/// Compares a string with a literal, as a node's string value is compared.
+/// Compares a string with a literal, in the same way as a node's string value.
 pub fn compare_string(comparison: Comparison, string: &str, literal: &str) -> bool {
     match comparison {
         Comparison::Equal => string == literal,
@@ -36,7 +37,8 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// Whether a test passes on the string of some node; it returns the units that it took.
+    /// Whether a test passes on the string of some node. The test also returns the units of work it
+    /// took.
     fn some(&mut self, nodes: &[NodeIndex], test: impl Fn(&'e str) -> (bool, usize)) -> Metered<bool> {
         for node in nodes {
             let (passes, cost) = test(self.document.string(*node));
@@ -71,7 +73,7 @@ impl<'e> Evaluation<'e> {
                 self.meter.spend(cost)?;
                 self.some(nodes, numbers(number))
             }
-            // A boolean compares with whether there is a node at all.
+            // For a boolean, a node-set counts as true if it is not empty.
             (_, other) => self.compare_values(comparison, &Value::Boolean(!nodes.is_empty()), other),
         }
     }
@@ -88,7 +90,7 @@ impl<'e> Evaluation<'e> {
         let document = self.document;
         match comparison {
             Comparison::Equal => {
-                // A cached set can be reused; otherwise the smaller one is built.
+                // A cached set can be reused; otherwise build the smaller one.
                 let keeps = |operand: &Operand<'_>| matches!(operand, Operand::Constant(_));
                 let swap = match (keeps(left), keeps(right)) {
                     (true, false) => true,
@@ -105,7 +107,7 @@ impl<'e> Evaluation<'e> {
                 })
             }
             Comparison::NotEqual => {
-                // Only if all strings are one and the same is there no pair that differs.
+                // No pair differs only if all strings are equal.
                 let first = document.string(ones[0]);
                 let differs = |string: &str| (string != first, equality_cost(string, first));
                 Ok(self.some(ones, differs)? || self.some(others, differs)?)
@@ -145,7 +147,7 @@ impl<'e> Evaluation<'e> {
     }
 }
 
-/// The units that comparing two strings takes: of different lengths, they differ at once.
+/// The units of work to compare two strings. Strings of different lengths differ at once.
 fn equality_cost(left: &str, right: &str) -> usize {
     if left.len() == right.len() { left.len() / 16 } else { 0 }
 }

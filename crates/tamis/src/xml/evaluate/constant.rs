@@ -1,7 +1,8 @@
 //! Which operands are the same for every context node?
 //!
-//! `//b[. > //c]` would evaluate `//c` once per `b`. An operand that does not depend on the context is evaluated once,
-//! and so is what comparisons need of its nodes: the strings, the lowest and the highest number.
+//! `//b[. > //c]` would evaluate `//c` once per `b`. An operand that does not depend on the context
+//! is evaluated once, and so are the properties that comparisons need: the set of strings, and the
+//! lowest and highest number.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -15,10 +16,10 @@ use crate::xml::xpath::{Kind, NodeId};
 
 pub type Strings<'e> = HashSet<&'e str, ahash::RandomState>;
 
-/// The least and the greatest number of a node-set; `None` if no node is one.
+/// The lowest and the highest number in a node-set; `None` if no node is a number.
 pub type NumberRange = Option<(f64, f64)>;
 
-/// A value that no context changes.
+/// A value that does not depend on the context.
 #[derive(Debug)]
 pub struct Constant<'e> {
     pub value: Value<'e>,
@@ -26,7 +27,7 @@ pub struct Constant<'e> {
     numbers: OnceCell<NumberRange>,
 }
 
-/// A value, of its own or shared.
+/// A value, owned or shared.
 pub enum Operand<'e> {
     Value(Value<'e>),
     Constant(Rc<Constant<'e>>),
@@ -42,7 +43,8 @@ impl<'e> Operand<'e> {
 }
 
 impl<'e> Evaluation<'e> {
-    /// The value of an expression inside a predicate that no context changes, evaluated once.
+    /// The value of an expression inside a predicate that does not depend on the context; evaluated
+    /// once.
     pub(super) fn constant(&mut self, id: NodeId, context: Context) -> Metered<Option<Rc<Constant<'e>>>> {
         let node = self.xpath.node(id);
         let cheap = matches!(node.kind, Kind::Literal(_) | Kind::Number(_));
@@ -109,7 +111,7 @@ impl<'e> Evaluation<'e> {
         Ok(strings)
     }
 
-    /// The least and the greatest number of an operand's nodes.
+    /// The lowest and the highest number among an operand's nodes.
     pub(super) fn numbers(&mut self, operand: &Operand<'e>, nodes: &[NodeIndex]) -> Metered<NumberRange> {
         if let Operand::Constant(constant) = operand
             && let Some(range) = constant.numbers.get()

@@ -1,4 +1,4 @@
-//! What do functions return?
+//! The functions of XPath 1.0.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ impl<'e> Evaluation<'e> {
         context: Context,
     ) -> Metered<Value<'e>> {
         let document = self.document;
-        // Functions of a string use the context node's if none is given.
+        // String functions default to the context node's string value.
         let own = |this: &mut Self, at: usize| match arguments.get(at) {
             Some(argument) => this.string(*argument, context),
             None => Ok(Cow::Borrowed(document.string(context.node))),
@@ -122,7 +122,7 @@ impl<'e> Evaluation<'e> {
                 };
                 self.meter.spend(text.len())?;
                 let inside = |position: f64| position >= start && position < end;
-                // Positions that are inside follow each other, so that they are one slice.
+                // The positions inside are consecutive, so the result is one slice.
                 let mut inside = text.char_indices().zip(1..).filter(|(_, at)| inside(f64::from(*at)));
                 let range = match inside.next() {
                     Some(((first, c), _)) => {
@@ -150,7 +150,8 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// The node whose string value a function of one optional argument takes, if it is one's.
+    /// The node whose string value is the argument of a function with one optional argument, if it
+    /// is that of a node.
     fn node_string(&mut self, arguments: &[NodeId], context: Context) -> Metered<Option<NodeIndex>> {
         match arguments.first() {
             None => Ok(Some(context.node)),
@@ -205,7 +206,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// Whether the nearest `xml:lang` is a language or one of its dialects.
+    /// Whether the nearest `xml:lang` is this language or one of its dialects.
     fn is_language(&mut self, language: &str, node: NodeIndex) -> Metered<bool> {
         let Some(name) = self.document.names().find(XML_NAMESPACE, "lang") else { return Ok(false) };
         let mut node = node;
@@ -229,12 +230,12 @@ impl<'e> Evaluation<'e> {
     }
 }
 
-/// XPath 1.0, 4.4: to the nearest integer, upwards from the middle.
+/// XPath 1.0, 4.4: rounds to the nearest integer, and halves up.
 fn round(number: f64) -> f64 {
     if number.fract().abs() == 0.5 { number.ceil() } else { number.round() }
 }
 
-/// A part of a text, without copying what is borrowed.
+/// A slice of a text, without copying if it is borrowed.
 fn slice<'e>(text: Cow<'e, str>, range: std::ops::Range<usize>) -> Cow<'e, str> {
     match text {
         Cow::Borrowed(text) => Cow::Borrowed(&text[range]),

@@ -1,10 +1,10 @@
 //! Does a document satisfy an expression?
 //!
-//! This is the reference for every engine: XPath 1.0's `boolean(expression)` with the
-//! document node as context. Steps are taken from whole sets of nodes at once, and predicates inside
-//! predicates are evaluated once per node, so the time is polynomial in the document (after
-//! Gottlob, Koch and Pichler 2005, "Efficient algorithms for processing XPath queries"). Operands that are the
-//! same for every context node are evaluated once. Everything spends units from a [`Meter`] and stops when
+//! This is the reference for every engine: XPath 1.0's `boolean(expression)` with the document node
+//! as context. Steps are applied to whole node sets at once, and predicates inside predicates are
+//! evaluated once per node, so the time is polynomial in the document (after Gottlob, Koch and
+//! Pichler 2005, "Efficient algorithms for processing XPath queries"). Operands that are the same
+//! for every context node are evaluated once. All work spends units of a [`Meter`] and stops when
 //! it is exhausted.
 
 mod axis;
@@ -27,13 +27,13 @@ use constant::{Constant, Operand};
 use value::Value;
 pub use value::{number_and_cost, to_number};
 
-/// How many answers are remembered in one evaluation; beyond, they are found again.
+/// The maximum number of results cached during one evaluation.
 const MEMORY: usize = 1 << 19;
 
-/// More remembered answers than this are given back after an evaluation.
+/// A larger cache is freed after an evaluation.
 const KEPT: usize = 1 << 14;
 
-/// Whether an expression is true of a document.
+/// Whether a document satisfies an expression.
 pub fn is_true(
     xpath: &XPath,
     document: &Document,
@@ -49,10 +49,10 @@ pub fn is_true(
 /// Working memory of [`is_true`].
 #[derive(Debug, Default)]
 pub struct EvaluationScratch {
-    /// Predicates evaluated before, by node, and by position and size if they matter.
+    /// Results of predicates by node, and by position and size if they matter.
     answers: HashMap<(NodeId, NodeIndex, u32, u32), bool, ahash::RandomState>,
     marks: axis::Marks,
-    /// For every node of the expression, what is known about it as a predicate.
+    /// For every node of the expression, its known results as a predicate.
     known: Vec<satisfy::Known>,
 }
 
@@ -67,7 +67,7 @@ impl EvaluationScratch {
     }
 }
 
-/// Answers about the parts of an expression that speak of the document node.
+/// Evaluates the parts of an expression whose context is the document node.
 pub struct Explainer<'e> {
     xpath: &'e XPath,
     document: &'e Document,
@@ -100,7 +100,7 @@ impl<'e> Explainer<'e> {
         Ok(counts)
     }
 
-    /// The nodes of an expression that is a node-set.
+    /// The nodes of an expression of type node-set.
     pub fn nodes(&mut self, id: NodeId) -> Metered<Vec<NodeIndex>> {
         self.evaluation().nodes(id, DOCUMENT)
     }
@@ -121,9 +121,9 @@ struct Evaluation<'e> {
     document: &'e Document,
     scratch: &'e mut EvaluationScratch,
     meter: &'e mut Meter,
-    /// Operands that are the same for every context node, by their place in the expression.
+    /// Operands that are the same for every context node, by their node in the expression.
     constants: HashMap<NodeId, Rc<Constant<'e>>, ahash::RandomState>,
-    /// How many predicates enclose what is being evaluated.
+    /// The number of predicates around the current expression.
     nesting: u32,
 }
 
@@ -233,7 +233,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// The nodes of an expression that is a node-set, in document order, each once.
+    /// The nodes of an expression of type node-set, in document order, without duplicates.
     fn nodes(&mut self, id: NodeId, context: Context) -> Metered<Vec<NodeIndex>> {
         let xpath = self.xpath;
         match &xpath.node(id).kind {
@@ -243,13 +243,13 @@ impl<'e> Evaluation<'e> {
                 for operand in operands {
                     nodes.append(&mut self.nodes(*operand, context)?);
                     self.meter.spend(nodes.len())?;
-                    // Operands may repeat what others select: duplicates must not pile up.
+                    // Operands may select the same nodes, so remove duplicates as they accumulate.
                     nodes.sort_unstable();
                     nodes.dedup();
                 }
                 Ok(nodes)
             }
-            // The parser gives no other expression the type of a node-set, except for id().
+            // The parser assigns the type node-set to no other expression, except id().
             Kind::Call(function, arguments) => match self.call(*function, arguments, context)? {
                 Value::Nodes(nodes) => Ok(nodes),
                 _ => Ok(Vec::new()),

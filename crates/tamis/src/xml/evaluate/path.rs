@@ -6,7 +6,7 @@ use crate::xml::document::NodeIndex;
 use crate::xml::meter::Metered;
 use crate::xml::xpath::{Kind, NodeId, Path, Start, Step, Type};
 
-/// Units of work of a lookup among many answers, which are not in the processor's cache.
+/// Units of work for a lookup in a large cache, which misses the processor's caches.
 const LOOKUP: usize = 30;
 
 impl Evaluation<'_> {
@@ -14,7 +14,7 @@ impl Evaluation<'_> {
         self.path_counting(path, context, |_| {})
     }
 
-    /// The nodes of a path; `count` receives the number that each step selects.
+    /// The nodes of a path. `count` receives the number of nodes that each step selects.
     pub(super) fn path_counting(
         &mut self,
         path: &Path,
@@ -76,7 +76,7 @@ impl Evaluation<'_> {
             }
             self.meter.release(held);
             found.append(&mut nodes);
-            // Many contexts may reach the same nodes: duplicates must not pile up.
+            // Many contexts may reach the same nodes, so remove duplicates as they accumulate.
             if found.len() > 2 * distinct + 1024 {
                 self.meter.spend(found.len())?;
                 found.sort_unstable();
@@ -95,7 +95,7 @@ impl Evaluation<'_> {
         node.positional || node.result == Type::Number
     }
 
-    /// Keeps the nodes that satisfy a predicate, each at its position.
+    /// Keeps the nodes that satisfy a predicate, with their positions.
     pub(super) fn filter(&mut self, predicate: NodeId, nodes: &mut Vec<NodeIndex>) -> Metered<()> {
         if let Kind::Number(number) = self.xpath.node(predicate).kind {
             let at = if number >= 1.0 && number.fract() == 0.0 { number as usize } else { 0 };
@@ -151,7 +151,7 @@ impl Evaluation<'_> {
             _ => self.boolean(predicate, context)?,
         };
         self.nesting -= 1;
-        // Results at a position are many and rarely reused, so they leave room for the others.
+        // Results at a position are many and rarely reused, so leave room for the others.
         let most = if counts { MEMORY / 2 } else { MEMORY };
         if nested && self.scratch.answers.len() < most {
             self.scratch.answers.insert(key, answer);

@@ -1,9 +1,9 @@
 //! Which nodes satisfy a predicate?
 //!
 //! A predicate that is needed for many nodes is evaluated for all nodes at once: a path is followed
-//! backwards over inverse axes, from the nodes where it may end to those where it may begin. That is
-//! linear in the document, whereas evaluating node by node is quadratic (Gottlob, Koch and Pichler 2005,
-//! "Core XPath"). Other predicates are evaluated node by node.
+//! backwards over inverse axes, from the nodes where it may end to those where it may start. This
+//! is linear in the document, whereas evaluating node by node is quadratic (Gottlob, Koch and
+//! Pichler 2005, "Core XPath"). Other predicates are evaluated node by node.
 
 use super::axis::{self, Resolved};
 use super::value::number_and_cost;
@@ -12,23 +12,23 @@ use crate::xml::document::{NodeIndex, NodeKind};
 use crate::xml::meter::Metered;
 use crate::xml::xpath::{Axis, Function, Kind, NodeId, Path, Start, Step};
 
-/// After how many nodes a predicate is answered for all.
+/// The number of nodes after which a predicate is evaluated for all nodes.
 const TRIES: u32 = 8;
 
-/// What is known about a predicate.
+/// The known results of a predicate.
 #[derive(Debug, Clone)]
 pub enum Known {
-    /// How many nodes it has been tried on.
+    /// The number of nodes it was evaluated on.
     Tried(u32),
-    /// It cannot be answered for all nodes at once.
+    /// It cannot be evaluated for all nodes at once.
     Never,
     /// For every node, whether it satisfies the predicate.
     Nodes(Vec<bool>),
 }
 
 impl Evaluation<'_> {
-    /// Whether a node satisfies a predicate that does not count, if that is known for all nodes, or has been asked
-    /// often enough to be worth computing.
+    /// Whether a node satisfies a predicate that does not depend on positions. `None` unless the
+    /// result is known for all nodes, or the predicate was used often enough to compute it for all.
     pub(super) fn satisfies(&mut self, predicate: NodeId, node: NodeIndex) -> Metered<Option<bool>> {
         match &mut self.scratch.known[predicate as usize] {
             Known::Nodes(nodes) => return Ok(Some(nodes[node as usize])),
@@ -45,7 +45,7 @@ impl Evaluation<'_> {
         Ok(answer)
     }
 
-    /// For every node, whether an expression is true of it. The memory is held until it is released.
+    /// For every node, whether it satisfies an expression. The memory is held until it is released.
     fn satisfying(&mut self, id: NodeId) -> Metered<Option<Vec<bool>>> {
         let xpath = self.xpath;
         let node = xpath.node(id);
@@ -92,7 +92,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// For every node, whether all operands, or one of them, are true of it.
+    /// For every node, whether it satisfies all operands, or any of them.
     fn combined(&mut self, operands: &[NodeId], all: bool) -> Metered<Option<Vec<bool>>> {
         let size = self.document.nodes().len();
         self.meter.hold(size)?;
@@ -110,8 +110,8 @@ impl Evaluation<'_> {
         Ok(Some(result))
     }
 
-    /// For every node, whether a path leads from it to a node whose string passes a test; the test also returns how
-    /// many units it took.
+    /// For every node, whether a path leads from it to a node whose string passes a test. The test
+    /// also returns the units of work it took.
     fn beginnings(
         &mut self,
         path: &Path,
@@ -121,7 +121,7 @@ impl Evaluation<'_> {
         let size = document.nodes().len();
         match path.start {
             Start::Context => {}
-            // A path from the document node is the same from everywhere.
+            // A path from the document node has the same result everywhere.
             Start::Root => {
                 let mut nodes = self.path(path, DOCUMENT)?;
                 self.keep_passing(&mut nodes, test)?;

@@ -1,4 +1,4 @@
-//! What is a value, and how does one type become another?
+//! Values, and conversions between their types.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::xml::document::{Document, NodeIndex};
 
 #[derive(Debug, Clone)]
 pub enum Value<'e> {
-    /// In document order, each once.
+    /// In document order, without duplicates.
     Nodes(Vec<NodeIndex>),
     Boolean(bool),
     Number(f64),
@@ -45,7 +45,7 @@ impl<'e> Value<'e> {
         }
     }
 
-    /// The string of a node-set, which is that of its first node.
+    /// The string value of a node-set: that of its first node.
     pub fn first_string(nodes: &[NodeIndex], document: &'e Document) -> &'e str {
         nodes.first().map_or("", |node| document.string(*node))
     }
@@ -61,7 +61,8 @@ impl<'e> Value<'e> {
     }
 }
 
-/// XPath 1.0, 4.4: white space, a minus, digits with at most one point; all else is not a number.
+/// XPath 1.0, 4.4: white space, a minus sign, digits with at most one point; anything else is not a
+/// number.
 pub fn to_number(text: &str) -> f64 {
     number_and_cost(text).0
 }

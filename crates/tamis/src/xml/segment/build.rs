@@ -1,4 +1,4 @@
-//! How are filters compiled into a segment?
+//! Compiling filters into a segment.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use crate::xml::plan::{LinearPath, LinearStep, Plan, Source, ValueTest};
 use crate::xml::symbols::{PathId, SymbolPath, Symbols};
 use crate::xml::values::{Key, Test, ValueFilter};
 
-/// No position.
+/// A missing position.
 pub const NONE: u32 = u32::MAX;
 
-/// Paths that decide no more filters than this name them in every state set.
+/// Paths that decide at most this many filters list them in every state set.
 const FEW: usize = 8;
 
-/// What a path leads to, while filters are added; groups and inline tests as slots and positions.
+/// The filters of a path, while filters are added; groups and inline tests as (slot, position).
 #[derive(Debug, Default)]
 pub struct PathFilters {
     pub exact: Vec<Slot>,
@@ -113,13 +113,14 @@ impl Builder {
                 Test { step, key, condition: test.condition }
             })
             .collect();
-        // The last step first, as its element is known; within a step, what is least likely to pass.
+        // The last step first, as its element is known; within a step, the most selective test
+        // first.
         tests.sort_by_key(|test| {
             let chance = if engine == Engine::YFilterUnsorted { 0 } else { test.condition.selectivity() };
             (last - test.step, chance)
         });
         if engine == Engine::Auto {
-            // An access at the last step saves waiting for the rest of the path.
+            // Prefer an access at the last step: it need not wait for the rest of the path.
             let chosen = tests.iter().min_by_key(|test| (test.condition.selectivity(), last - test.step));
             if let Some(Test { step, key, condition }) = chosen.cloned() {
                 let tested = self.path(&path[..=step]);
@@ -156,7 +157,7 @@ impl Builder {
         self.values.push(ValueFilter { steps, tests: tests.into() });
     }
 
-    /// What the default engine needs to know about each path.
+    /// The use of each path, for the default engine.
     pub fn uses(&mut self) -> Vec<PathUse> {
         let mut uses: Vec<PathUse> = self
             .paths

@@ -1,8 +1,8 @@
 //! Which filters are certain while a document arrives?
 //!
-//! A separate walk over the elements that have arrived. Paths and tests of attributes are certain
-//! when an element begins, tests of its content when it ends. Filters that need more, such as
-//! the content of an element above, are not returned early.
+//! Walks the elements that have arrived, separately from the final match. Paths and attribute tests
+//! are certain when an element starts, tests of its content when it ends. Filters that need more,
+//! such as the content of an enclosing element, are not reported early.
 
 use std::collections::HashMap;
 
@@ -15,31 +15,31 @@ use crate::xml::limits::Limits;
 use crate::xml::meter::Meter;
 use crate::xml::values::{Key, ValueFilter, Verdict, any_value};
 
-/// How far a segment has walked through a document that arrives.
+/// The progress of a segment through a document that arrives.
 #[derive(Debug)]
 pub struct Early {
-    /// The first node that it has not seen.
+    /// The first node not yet seen.
     next: NodeIndex,
     open: Vec<(NodeIndex, SetId)>,
     start: SetId,
-    /// The accesses that open elements have passed and whose filters need the rest of their paths, each with the
-    /// number of elements that were open then.
+    /// The pending accesses that open elements have passed, each with the number of elements that
+    /// were open then.
     active: Vec<(Waiting, usize)>,
     told: Bits,
     /// Filters to check when an element begins or ends.
     look: Vec<Slot>,
-    /// How often checking a filter failed; filters that fail too often are left to the end.
+    /// How often the check of a filter failed. Filters that fail too often are left to the end.
     failures: HashMap<Slot, usize, ahash::RandomState>,
-    /// Once this is exhausted, no more filters are returned early.
+    /// Once this is exhausted, no more filters are reported early.
     meter: Meter,
     exhausted: bool,
 }
 
-/// Accesses whose filters need the rest of their paths.
+/// Accesses that need the rest of their paths.
 #[derive(Debug)]
 enum Waiting {
     Remembered(Hit),
-    /// Of a value that is too long to be remembered.
+    /// Of a value that is too long to be cached.
     Listed(Box<[Access]>),
 }
 
@@ -65,7 +65,8 @@ impl Segment {
         }
     }
 
-    /// Continues to the end of what has been read, and calls `found` with the filters that have become certain.
+    /// Continues to the end of the received part, and calls `found` with the filters that have
+    /// become certain.
     pub fn tell_early(
         &self,
         document: &Document,
@@ -132,7 +133,7 @@ impl<F: FnMut(Slot)> Walk<'_, F> {
         }
     }
 
-    /// Examines the filters that an element may decide, when it begins or when it has `ended`.
+    /// Examines the filters that an element may decide when it starts, or when it has `ended`.
     fn look(&mut self, element: NodeIndex, set: SetId, ended: bool) {
         let Walk { segment, shared, document, scratch, early, .. } = self;
         let SegmentScratch { memo, walk, found: accesses, .. } = &mut **scratch;
@@ -204,8 +205,8 @@ impl Early {
     }
 }
 
-/// Whether what a filter tests is known when its last element begins, or when it has `ended`: of the enclosing
-/// elements, only attributes are.
+/// Whether all tests of a filter are known when its last element starts, or when it has `ended`. Of
+/// the enclosing elements, only attributes are known.
 fn is_decidable(filter: &ValueFilter, ended: bool) -> bool {
     let last = filter.steps.len() - 1;
     filter.tests.iter().all(|test| matches!(test.key, Key::Attribute(_)) || ended && test.step == last)

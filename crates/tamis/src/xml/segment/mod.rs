@@ -1,8 +1,9 @@
 //! Which filters of a compiled set does a document satisfy?
 //!
-//! Engines find the paths that a document contains. Here these become answers: at once for filters that
-//! are only a path, after testing values for filters with value tests, and after an evaluation for the
-//! others. No work is proportional to the number of filters, except for those that match.
+//! Engines find the paths that a document contains. This module turns them into answers: at once
+//! for filters that are only a path, after testing values for filters with value tests, and after
+//! an evaluation for the others. No work is proportional to the number of filters, except for those
+//! that match.
 
 mod answers;
 mod build;
@@ -31,31 +32,32 @@ use crate::xml::symbols::{Label, Labels, PathId, Symbols};
 use crate::xml::values::{ValueFilter, Verdict, any_value};
 use crate::xml::xpath::XPath;
 
-/// A filter whose values failed this often, and for at least one in this many nodes of a document, is evaluated once
-/// instead: that takes as long, and a document may fail a filter once for every element.
+/// A filter whose value tests failed this often, plus once per so many nodes of the document, is
+/// evaluated once instead. That takes about as long, and bounds the work: a filter could otherwise
+/// fail at every element.
 const FAILURES: usize = 256;
 const NODES_PER_FAILURE: usize = 16;
 
-/// Accesses that are followed at once, by the elements that passed them; filters of further ones are
+/// The maximum number of pending accesses that are tracked at a time. Filters of further ones are
 /// evaluated instead.
 const ACTIVE: usize = 256;
 
-/// A set of filters, compiled.
+/// A compiled set of filters.
 #[derive(Debug)]
 pub struct Segment {
     symbols: Symbols,
     filters: Vec<XPath>,
     /// For every path, the filters that it decides.
     exact: Lists<Slot>,
-    /// For every path, the filters that need it, and in which of their groups.
+    /// For every path, the filters that need it, each with the group that it belongs to.
     waiting: Lists<[u32; 2]>,
     /// For every path, the filters whose values are tested when it is complete.
     postponed: Lists<Slot>,
-    /// For every path, the tests that are made when it is reached, as filters and positions.
+    /// For every path, the tests to run when it is reached, as (filter, test).
     inline: Lists<[u32; 2]>,
     /// For every filter, the groups that must be reached before it is evaluated, one bit each.
     groups: Vec<u32>,
-    /// For every filter, its position in `values`, if it is there.
+    /// For every filter, its position in `values`, if any.
     value_positions: Vec<u32>,
     values: Vec<ValueFilter>,
     /// Filters that are true unless one of their paths is reached.
@@ -72,7 +74,7 @@ enum Finder {
     Memo(Box<Shared>),
 }
 
-/// What the default engine runs on.
+/// The compiled form for the default engine.
 #[derive(Debug)]
 struct Shared {
     nfa: Nfa,
@@ -93,44 +95,45 @@ pub struct SegmentScratch {
     /// The labels of the open elements.
     labels: Vec<Label>,
     found: Vec<Access>,
-    /// Accesses below that are complete for certain, and those to be checked.
+    /// Pending accesses that are certainly complete, and those to check.
     certain: Vec<Access>,
     uncertain: Vec<Access>,
-    /// Filters to be checked at an element.
+    /// Filters to check at an element.
     check: Vec<Slot>,
     passed: Passed,
 }
 
 impl SegmentScratch {
-    /// What the last document took.
+    /// The work of the last document.
     pub fn work(&self) -> Work {
         self.answers.work
     }
 }
 
-/// An element that is not yet closed, and what was known around it.
+/// An open element, and the state outside it.
 #[derive(Debug)]
 struct ElementFrame {
     end: NodeIndex,
     set: SetId,
     path: LabelPath,
-    /// How many accesses were active outside.
+    /// The number of active accesses outside.
     active: usize,
 }
 
-/// Accesses that an open element has passed and whose filters need the rest of their paths.
+/// Accesses that an open element has passed and that need the rest of their paths.
 #[derive(Debug)]
 struct Active {
     hit: Hit,
     element: NodeIndex,
-    /// How many elements are open outside the element.
+    /// The number of open elements outside the element.
     depth: usize,
-    /// Whether an element inside has passed the same.
+    /// Whether an element inside has passed the same accesses.
     repeated: bool,
 }
 
 impl Segment {
-    /// Compiles filters; fails with [`Error::Cancelled`] once `stop` is set, unless it is nearly done.
+    /// Compiles filters. Fails with [`Error::Cancelled`] once `stop` is set, unless it is nearly
+    /// done.
     pub fn new<'x>(
         filters: impl Iterator<Item = &'x XPath>,
         engine: Engine,
@@ -190,7 +193,7 @@ impl Segment {
         })
     }
 
-    /// Working memory; `memory` bounds the state sets that are remembered.
+    /// Scratch memory; `memory` limits the number of cached state sets.
     pub fn scratch(&self, memory: usize) -> SegmentScratch {
         SegmentScratch {
             walk: WalkScratch::default(),
@@ -214,7 +217,7 @@ impl Segment {
         }
     }
 
-    /// How many states there are, or pieces of paths; nothing if all filters are evaluated.
+    /// The number of states or path pieces; 0 if all filters are evaluated.
     pub fn states(&self) -> usize {
         match &self.finder {
             Finder::Scan => 0,
@@ -223,8 +226,8 @@ impl Segment {
         }
     }
 
-    /// Calls `found` with the filters that a document satisfies, in order, some at a time. Where the meter is
-    /// exhausted, says by which filter, if it was one's evaluation.
+    /// Calls `found` with the filters that a document satisfies, in order, some at a time. If the
+    /// meter is exhausted, the error names the filter, if one was being evaluated.
     pub fn matches(
         &self,
         document: &Document,
@@ -238,7 +241,7 @@ impl Segment {
         answers.evaluate.clear();
         match matched {
             Ok(()) => answers.matched.drain(found),
-            // The next document begins with nothing.
+            // Clear the set for the next document.
             Err(_) => answers.matched.drain(|_| {}),
         }
         matched
@@ -303,7 +306,7 @@ impl Segment {
         Ok(())
     }
 
-    /// The default engine: state sets met before, and values looked up.
+    /// The default engine: cached state sets, and values looked up in an index.
     fn run(
         &self,
         shared: &Shared,
@@ -456,7 +459,7 @@ impl Segment {
     }
 
     /// Whether the rest of a filter's path leads from the first element of a chain to its last;
-    /// `None` if that is not known.
+    /// `None` if unknown.
     fn completes(&self, access: &Access, chain: &[Label]) -> Option<bool> {
         self.value_filter(access.slot)?.completes(access.step as usize, chain)
     }

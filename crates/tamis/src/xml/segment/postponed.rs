@@ -1,4 +1,4 @@
-//! When are values tested by engines that have no index over them?
+//! When do engines without an index over values test them?
 
 use std::collections::HashMap;
 
@@ -10,19 +10,19 @@ use crate::xml::meter::{Exhausted, Meter};
 use crate::xml::symbols::{Labels, PathId};
 use crate::xml::values::any_value;
 
-/// Tests values when a path is complete (Diao et al. 2003, 5.2), or, if the engine asks for it, as soon as the step
-/// that they belong to is reached (5.1).
+/// Tests values when a path is complete (Diao et al. 2003, 5.2) or, for the inline engine, as soon
+/// as the step of the test is reached (5.1).
 pub struct Postponed<'p> {
     pub segment: &'p Segment,
     pub document: &'p Document,
     pub answers: &'p mut Answers,
     pub passed: &'p mut Passed,
     pub meter: &'p mut Meter,
-    /// Set once the meter is exhausted; from then on nothing is tested.
+    /// Set once the meter is exhausted. Nothing is tested after that.
     pub exhausted: Option<Exhausted>,
 }
 
-/// Of filters and their tests, the open elements that have passed, innermost last.
+/// By filter and test, the open elements that have passed, innermost last.
 pub type Passed = HashMap<(Slot, u32), Vec<NodeIndex>, ahash::RandomState>;
 
 impl Sink for Postponed<'_> {
@@ -60,8 +60,8 @@ impl Postponed<'_> {
         }
     }
 
-    /// Whether every test of a filter has been passed by an element that is open. Postponed, nothing
-    /// is known yet, and every filter may pass.
+    /// Whether open elements have passed every test of a filter. For postponed tests nothing is
+    /// known yet, so every filter may pass.
     fn may_pass(&mut self, slot: Slot, element: NodeIndex) -> bool {
         if self.segment.inline.items.is_empty() {
             return true;
@@ -69,7 +69,7 @@ impl Postponed<'_> {
         let tests = self.segment.value_filter(slot).map_or(0, |filter| filter.tests.len() as u32);
         (0..tests).all(|at| {
             let Some(elements) = self.passed.get_mut(&(slot, at)) else { return false };
-            // Elements that have ended undo what they had passed.
+            // Drop elements that have ended.
             while elements.last().is_some_and(|last| self.document.node(*last).end <= element) {
                 elements.pop();
             }

@@ -34,7 +34,7 @@ pub enum Function {
     Round,
 }
 
-/// Name, fewest and most arguments, and what comes back.
+/// Name, function, fewest and most arguments, and result type.
 type Signature = (&'static str, Function, usize, usize, Type);
 
 const FUNCTIONS: [Signature; 27] = [
@@ -72,14 +72,14 @@ impl Function {
         FUNCTIONS.iter().find(|signature| signature.0 == name)
     }
 
-    /// The function a misspelt name may have meant.
+    /// The closest function name, as a suggestion for a misspelt one.
     pub fn nearest(name: &str) -> Option<&'static str> {
         let distances =
             FUNCTIONS.iter().map(|signature| (strsim::osa_distance(name, signature.0), signature.0));
         distances.filter(|(distance, _)| *distance <= 2).min().map(|(_, name)| name)
     }
 
-    /// Whether the function, given that many arguments, speaks of the context node itself.
+    /// Whether the function, with this number of arguments, reads the context node.
     pub fn speaks_of_context(self, arguments: usize) -> bool {
         match self {
             Function::True | Function::False | Function::Last | Function::Position => false,

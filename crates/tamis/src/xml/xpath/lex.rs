@@ -1,4 +1,4 @@
-//! Which tokens is an expression written in?
+//! Splitting an expression into tokens.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::xml::characters::{is_name, is_name_start};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Token<'t> {
-    /// A name with its prefix, empty if there is none.
+    /// A prefix and a name; the prefix may be empty.
     Name(&'t str, &'t str),
     /// `prefix:*`
     AnyOf(&'t str),
@@ -89,7 +89,7 @@ fn number(rest: &str) -> (Token<'_>, usize) {
     if rest[length..].starts_with('.') {
         length += 1 + digits(&rest[length + 1..]);
     }
-    // Digits with at most one point always are a number to Rust as well.
+    // Digits with at most one point are also valid for Rust's parser.
     (Token::Number(rest[..length].parse().unwrap_or(f64::NAN)), length)
 }
 
@@ -125,7 +125,7 @@ fn name(text: &str, at: usize, after_operand: bool) -> Result<(Token<'_>, usize)
 }
 
 impl Token<'_> {
-    /// The token as a message names it.
+    /// The token as shown in messages.
     pub fn shown(&self) -> String {
         match self {
             Token::Name("", local) => format!("`{local}`"),

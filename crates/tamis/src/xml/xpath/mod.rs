@@ -29,7 +29,7 @@ pub struct XPath {
 }
 
 impl XPath {
-    /// Reads an expression; `namespaces` maps its prefixes to namespace names.
+    /// Parses an expression; `namespaces` maps its prefixes to namespace names.
     ///
     /// ```
     /// use tamis::xml::{Limits, XPath};
@@ -60,7 +60,7 @@ impl XPath {
         parse::parse(text, namespaces, variables, limits)
     }
 
-    /// The expression as it was written.
+    /// The expression as written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -75,7 +75,7 @@ impl XPath {
         &self.variables
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -141,7 +141,7 @@ pub struct XPathNode {
     pub positional: bool,
     /// Whether the value depends on the context node.
     pub contextual: bool,
-    /// Where the node's text begins and ends, for explanations.
+    /// Start and end of the node's text, for explanations.
     pub range: (u32, u32),
 }
 
@@ -150,7 +150,8 @@ pub enum Kind {
     Or(Vec<NodeId>),
     And(Vec<NodeId>),
     Compare(Comparison, NodeId, NodeId),
-    /// An operand and what is done to it, from left to right: a long sum is not a deep tree.
+    /// An operand and the operations on it, from left to right. A flat list, so that a long sum is
+    /// not a deep tree.
     Arithmetic(NodeId, Vec<(Operation, NodeId)>),
     Negate(NodeId),
     Union(Vec<NodeId>),
@@ -171,7 +172,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison with its sides exchanged.
+    /// The comparison with its operands swapped.
     pub fn mirrored(self) -> Comparison {
         match self {
             Comparison::Less => Comparison::Greater,
@@ -203,7 +204,7 @@ pub enum Operation {
     Modulo,
 }
 
-/// A location path: where it starts, and its steps.
+/// A location path: its start and its steps.
 #[derive(Debug, Clone)]
 pub struct Path {
     pub start: Start,
@@ -216,7 +217,7 @@ pub enum Start {
     Root,
     /// The context node.
     Context,
-    /// The nodes of an expression, in document order, that satisfy the predicates.
+    /// The nodes of an expression that satisfy the predicates, in document order.
     Nodes(NodeId, Box<[NodeId]>),
 }
 
@@ -244,7 +245,7 @@ pub enum Axis {
 }
 
 impl Axis {
-    /// Whether positions count against document order.
+    /// Whether positions count in reverse document order.
     pub fn is_reverse(self) -> bool {
         matches!(
             self,
@@ -255,7 +256,7 @@ impl Axis {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Test {
-    /// A name; no namespace is the empty one.
+    /// A name; an empty namespace means none.
     Name {
         namespace: Arc<str>,
         local: Arc<str>,
@@ -264,7 +265,7 @@ pub enum Test {
     Namespace(Arc<str>),
     /// Any node of the axis' principal type.
     Any,
-    /// Any node at all.
+    /// Any node.
     Node,
     Text,
     Comment,

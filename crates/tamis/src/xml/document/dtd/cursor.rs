@@ -1,9 +1,9 @@
-//! Which tokens is a document type declaration written in? Numbers are productions of XML 1.0, 5th edition.
+//! Reading tokens of a document type declaration. Numbers are productions of XML 1.0, 5th edition.
 
 use super::Fault;
 use crate::xml::characters::{is_name, is_name_start, is_ncname, is_space};
 
-/// What is wrong, and the offset of the error.
+/// The offset of an error, and the error.
 pub type Failure = (usize, Fault);
 
 pub struct Cursor<'t> {
@@ -45,7 +45,7 @@ impl<'t> Cursor<'t> {
         if self.space() { Ok(()) } else { self.fail("white space is expected here") }
     }
 
-    /// [5] Name, in which a colon is a letter like any other.
+    /// [5] Name, which may contain colons.
     pub fn name(&mut self) -> Result<&'t str, Failure> {
         if !self.rest().starts_with(|c: char| is_name_start(c) || c == ':') {
             return self.fail("a name is expected here");
@@ -67,7 +67,9 @@ impl<'t> Cursor<'t> {
         let (prefix, local) = name.split_once(':').unwrap_or((name, name));
         match is_ncname(prefix) && is_ncname(local) {
             true => Ok(name),
-            false => Err((start, "a name is a prefix, one colon and a local name, or has no colon".into())),
+            false => {
+                Err((start, "a name must have no colon, or a prefix, one colon and a local name".into()))
+            }
         }
     }
 
@@ -82,7 +84,7 @@ impl<'t> Cursor<'t> {
         Ok(token)
     }
 
-    /// A text in quotes, and where it begins.
+    /// A quoted text, and the position where it starts.
     pub fn quoted(&mut self) -> Result<(usize, &'t str), Failure> {
         let rest = self.rest();
         let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) else {

@@ -1,4 +1,4 @@
-//! What do the declarations of an internal subset say? Numbers are productions of XML 1.0, 5th edition.
+//! The declarations of an internal subset. Numbers are productions of XML 1.0, 5th edition.
 
 use super::cursor::{Cursor, Failure};
 use super::{DefaultValue, Dtd, Entity, append_value, character};
@@ -93,10 +93,10 @@ impl Dtd {
     }
 }
 
-/// What is declared of an attribute's value.
+/// The declared type of an attribute's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttributeType {
-    /// CDATA, as everything is that is not declared.
+    /// CDATA, also for undeclared attributes.
     Text,
     /// White space collapses.
     Tokens,
@@ -141,7 +141,7 @@ impl Cursor<'_> {
 
     /// [47] children, after its first `(`. A loop, so deep nesting cannot exhaust the stack.
     fn children(&mut self) -> Result<(), Failure> {
-        // For every open group, what separates its parts, once that is known.
+        // The separator of each open group, once known.
         let mut open: Vec<Option<&str>> = vec![None];
         loop {
             // [48] cp

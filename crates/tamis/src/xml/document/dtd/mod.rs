@@ -1,9 +1,9 @@
 //! What does a document's internal subset declare?
 //!
-//! Entities and the defaults and types of attributes are read, as XML 1.0 requires of a non-validating
-//! processor; all other declarations are only checked to be well formed. External subsets and entities are never
-//! read. After a skipped reference to an external parameter entity, declarations are
-//! ignored, because the entity might have declared the same names differently (XML 1.0, 5.1).
+//! Reads entities and the defaults and types of attributes, as XML 1.0 requires of a non-validating
+//! processor; checks other declarations only for well-formedness. External subsets and entities are
+//! never read. After a skipped reference to an external parameter entity, declarations are ignored,
+//! because the entity might have declared the same names differently (XML 1.0, 5.1).
 
 mod cursor;
 mod declaration;
@@ -20,19 +20,19 @@ pub use cursor::Failure;
 pub use declaration::AttributeType;
 pub use reference::{Fault, append_value, character, predefined, resolve, too_deep};
 
-/// How deep entities may refer to each other.
+/// The maximum depth of references between entities.
 pub const ENTITY_DEPTH: usize = 32;
 
 type Map<V> = HashMap<Box<str>, V, ahash::RandomState>;
 
 #[derive(Debug)]
 pub enum Entity {
-    /// The replacement text, character references resolved.
+    /// The replacement text, with character references resolved.
     Internal(Box<str>),
     External,
 }
 
-/// What is declared about the attributes of an element.
+/// The declarations of an element's attributes.
 #[derive(Debug, Default)]
 pub struct AttributeList {
     /// For every attribute, its type, and the position of its default, if it has one.
@@ -60,12 +60,12 @@ pub struct Dtd {
     entities: Map<Entity>,
     parameters: Map<Entity>,
     attributes: Map<AttributeList>,
-    /// Whether declarations count, which they do up to a parameter entity that is not read.
+    /// Whether declarations are in effect: they are until a parameter entity is skipped.
     counts: bool,
-    /// Whether there are declarations that are not read.
+    /// Whether declarations were skipped.
     pub incomplete: bool,
     pub undeclared: UndeclaredEntities,
-    /// How much entities may still expand to within the declaration.
+    /// The number of bytes that entities may still expand to within the declaration.
     budget: usize,
 }
 
@@ -110,12 +110,12 @@ impl Dtd {
         self.entities.get(name)
     }
 
-    /// What is declared about the attributes of an element.
+    /// The declarations of an element's attributes.
     pub fn attributes(&self, element: &str) -> Option<&AttributeList> {
         if self.attributes.is_empty() { None } else { self.attributes.get(element) }
     }
 
-    /// [28b] intSubset, up to its `]`, or all of what a parameter entity holds.
+    /// [28b] intSubset, up to its `]` or to the end of a parameter entity.
     fn subset(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), Failure> {
         loop {
             cursor.space();
@@ -149,7 +149,7 @@ impl Dtd {
         cursor.expect(";")?;
         let shown: String = name.chars().take(60).collect();
         let at = |message: String| Err((start, message.into()));
-        // From here on, a missing declaration is an error of validity alone (WFC: Entity Declared).
+        // From here on, a missing declaration is only a validity error (WFC: Entity Declared).
         self.incomplete = true;
         match self.parameters.get(name) {
             Some(Entity::Internal(text)) => {

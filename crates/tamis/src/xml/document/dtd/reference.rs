@@ -1,11 +1,12 @@
-//! What does a reference to an entity or a character stand for?
+//! Resolving references to entities and characters.
 
 use super::{Dtd, ENTITY_DEPTH, Entity};
 use crate::xml::characters::{is_allowed, is_ncname};
 use crate::xml::limits::UndeclaredEntities;
 
-/// Appends the value of an attribute, references resolved and white space normalised (XML 1.0, 3.3.3).
-/// White space of a tokenised value collapses. `budget` is what entities may still expand to.
+/// Appends the value of an attribute, with references resolved and white space normalised (XML 1.0,
+/// 3.3.3). White space in a tokenised value collapses. `budget` is the number of bytes that
+/// entities may still expand to.
 pub fn append_value(
     written: &str,
     tokenised: bool,
@@ -77,7 +78,8 @@ fn append(text: &str, dtd: &Dtd, budget: &mut usize, values: &mut String, depth:
                     "the entity `{name}` brings `<` into an attribute's value"
                 )));
             }
-            // The document's own line ends are normalised, a reference to a character may bring others.
+            // Line ends of the document are normalised already, but character references may add
+            // others.
             match replacement.contains('\r') {
                 true => append(&replacement.replace('\r', " "), dtd, budget, values, depth + 1)?,
                 false => append(replacement, dtd, budget, values, depth + 1)?,
@@ -88,8 +90,8 @@ fn append(text: &str, dtd: &Dtd, budget: &mut usize, values: &mut String, depth:
     Ok(())
 }
 
-/// The replacement text of an entity, counted against the budget; `None` if a declaration that is not
-/// read may declare the entity, and that is not an error.
+/// The replacement text of an entity, counted against the budget. `None` if a skipped declaration
+/// may declare the entity and that is not an error.
 pub fn resolve<'d>(name: &str, dtd: &'d Dtd, budget: &mut usize) -> Result<Option<&'d str>, Fault> {
     let shown: String = name.chars().take(60).collect();
     match dtd.entity(name) {
@@ -116,7 +118,7 @@ pub fn too_deep(name: &str) -> String {
     format!("the entity `{name}` refers to itself, or nests more than {ENTITY_DEPTH} entities")
 }
 
-/// [66] The character of a reference, given the text between `&#` and `;`.
+/// [66] The character that a reference denotes, given the text between `&#` and `;`.
 pub fn character(number: &str) -> Result<char, String> {
     let parsed = match number.strip_prefix('x') {
         Some(hexadecimal) if hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
@@ -130,7 +132,7 @@ pub fn character(number: &str) -> Result<char, String> {
     character.ok_or_else(|| format!("&#{shown}; is not a character that XML allows"))
 }
 
-/// The character of an entity that needs no declaration.
+/// The character of a predefined entity.
 pub fn predefined(name: &str) -> Option<char> {
     Some(match name {
         "lt" => '<',

@@ -1,4 +1,4 @@
-//! What declarations mean. Which of them are well formed is judged in `tests/test_xml_dtd.py`.
+//! The effects of declarations. Well-formedness is tested in `tests/test_xml_dtd.py`.
 
 use super::*;
 

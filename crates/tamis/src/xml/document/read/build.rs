@@ -1,4 +1,4 @@
-//! How do nodes become a document?
+//! Adding nodes to a document.
 
 use super::{Document, DocumentNode, NodeIndex, NodeKind};
 
@@ -50,7 +50,8 @@ impl Document {
         let end = self.text.len() as u32;
         let parent = self.reading.open.last().map_or(0, |open| open.node);
         match self.nodes.last_mut() {
-            // Character data that no markup divides is one node, however it was written.
+            // Character data without markup in between is one node, even if it includes CDATA
+            // sections or references.
             Some(last) if last.kind == NodeKind::Text && last.parent == parent => last.value.1 = end,
             _ => {
                 self.push(NodeKind::Text, 0, (start, end));

@@ -1,8 +1,9 @@
 //! How is a document read from its text?
 //!
-//! quick-xml splits the text into tags, text and the rest. This module checks what quick-xml does not:
-//! names, attributes, end tags, references, entities, comments, where each of them is allowed, and
-//! that there is one root element. A document is well formed and within its limits, or an error.
+//! quick-xml splits the text into tags, text and the rest. This module checks what quick-xml does
+//! not: names, attributes, end tags, references, entities and comments, the places where they are
+//! allowed, and that there is one root element. A document that is not well formed or exceeds a
+//! limit is an error.
 
 mod build;
 mod plain;
@@ -32,7 +33,7 @@ pub fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     check("bytes of a document", "document", bytes, limits.document.min(LARGEST))
 }
 
-/// Working memory of the reader, kept from document to document.
+/// Scratch memory of the reader, reused across documents.
 #[derive(Debug, Default)]
 pub struct Reading {
     pub(super) open: Vec<OpenElement>,
@@ -40,35 +41,35 @@ pub struct Reading {
     last: NodeIndex,
     /// For every prefix, its namespaces, innermost last.
     pub(super) bindings: Vec<Vec<NamespaceId>>,
-    /// The prefixes that open elements have bound, in order.
+    /// The prefixes bound by open elements, in order.
     pub(super) bound: Vec<PrefixId>,
-    /// The line of the markup that is being read, from 1, where lines are recorded.
+    /// The line of the current markup, from 1, if lines are recorded.
     line: u32,
-    /// Up to where lines have been counted.
+    /// The position up to which lines have been counted.
     counted: usize,
 }
 
-/// An element whose end tag was not read yet.
+/// An element whose end tag has not been read yet.
 #[derive(Debug)]
 pub(super) struct OpenElement {
     pub node: NodeIndex,
-    /// How many prefixes were bound outside.
+    /// The number of prefixes bound outside.
     pub bound: usize,
     /// The last child so far, or 0.
     pub last: NodeIndex,
 }
 
-/// How far a document has been read.
+/// The progress of reading a document.
 #[derive(Debug)]
 pub struct Progress {
-    /// Where in the text.
+    /// The position in the text.
     offset: usize,
     prolog: Prolog,
     /// Whether the root element has begun.
     rooted: bool,
-    /// How many names were known before.
+    /// The number of names known before the document.
     names: usize,
-    /// How much entities may still expand to.
+    /// The number of bytes that entities may still expand to.
     budget: usize,
 }
 
@@ -87,8 +88,8 @@ pub fn begin(document: &mut Document, limits: &Limits) -> Progress {
     Progress { offset: 0, prolog: Prolog::default(), rooted: false, names, budget: limits.expansion }
 }
 
-/// Continues up to `end` in a text that may grow unless this is the `last` call. The part before `end` consists of
-/// complete tags and the text between them.
+/// Continues up to `end`. The text may grow afterwards, unless this is the `last` call. The part
+/// before `end` consists of complete tags and the text between them.
 pub fn read_up_to(
     document: &mut Document,
     progress: &mut Progress,
@@ -125,7 +126,7 @@ pub fn read_up_to(
     }
 }
 
-/// Leaves the document node alone.
+/// Removes all nodes except the document node.
 pub fn read_nothing(document: &mut Document) {
     document.nodes.clear();
     document.text.clear();
@@ -145,12 +146,12 @@ pub fn read_nothing(document: &mut Document) {
     document.push(NodeKind::Document, 0, (0, 0));
 }
 
-/// A text being read: the document's, or an entity's replacement.
+/// A text being read: that of the document, or the replacement text of an entity.
 struct Frame<'t> {
     reader: Reader<&'t [u8]>,
-    /// The entity's name, empty for the document.
+    /// The entity's name; empty for the document.
     name: &'t str,
-    /// How many elements were open where the text began.
+    /// The number of elements open at the start of the text.
     open: usize,
 }
 
@@ -158,7 +159,7 @@ impl<'t> Frame<'t> {
     fn new(text: &'t str, name: &'t str, open: usize) -> Self {
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
-        // End tags are compared here, against the nodes, across entities.
+        // End tags are checked here against the nodes, because entities may contain them.
         config.check_end_names = false;
         config.allow_unmatched_ends = true;
         Frame { reader, name, open }
@@ -169,7 +170,8 @@ impl<'t> Frame<'t> {
     }
 }
 
-/// Byte order marks that begin a text. There they are characters, which quick-xml would drop.
+/// The byte order marks at the start of a text. They are characters there, but quick-xml would drop
+/// them.
 fn leading_marks(text: &str) -> &str {
     &text[..text.len() - text.trim_start_matches('\u{FEFF}').len()]
 }
@@ -178,15 +180,15 @@ pub(super) struct Session<'s> {
     pub document: &'s mut Document,
     pub limits: &'s Limits,
     pub text: &'s str,
-    /// Where in the text reading began this time.
+    /// The position in the text at which this call started.
     base: usize,
-    /// Whether nothing follows this part of the text.
+    /// Whether no more text follows.
     last: bool,
-    /// How many names were known before.
+    /// The number of names known before the document.
     pub names: usize,
-    /// How much entities may still expand to.
+    /// The number of bytes that entities may still expand to.
     pub budget: usize,
-    /// Whether `]]>` occurs at all.
+    /// Whether `]]>` occurs anywhere in the text.
     pub has_section_end: bool,
 }
 
@@ -252,7 +254,7 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Reads the root element and what follows it, up to `end`.
+    /// Reads the root element and the content after it, up to `end`.
     fn content<'t>(&mut self, main: Frame<'t>, dtd: &'t Dtd, end: usize, rooted: &mut bool) -> Result<()>
     where
         's: 't,
@@ -260,14 +262,16 @@ impl<'s> Session<'s> {
         let mut frames: Vec<Frame<'t>> = vec![main];
         let mut attributes = Vec::new();
         let mut plain_attributes = Vec::new();
-        // The position in the document's own text; the content of an entity is reported at its reference.
+        // The position in the document's own text. Errors in an entity are reported at its
+        // reference.
         let mut place = 0;
         while let Some(frame) = frames.last_mut() {
             if frame.name.is_empty() {
                 place = self.base + frame.position();
                 let read = self.plain_content(place, end, dtd, &mut plain_attributes)?;
                 if read > place {
-                    // A new reader would drop it. It can be there only behind the root element.
+                    // A new reader would drop the byte order mark. It can only occur after the root
+                    // element.
                     if self.text[read..end].starts_with('\u{FEFF}') {
                         return self.fail(read, "text outside the root element");
                     }
@@ -364,7 +368,7 @@ impl<'s> Session<'s> {
         Ok(())
     }
 
-    /// The character of a reference; `None` for an entity that must be declared.
+    /// The character that a reference denotes; `None` for a declared entity.
     fn reference(&self, name: &str, start: usize) -> Result<Option<char>> {
         match name.strip_prefix('#') {
             Some(number) => match character(number) {

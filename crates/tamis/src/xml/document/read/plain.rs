@@ -1,8 +1,8 @@
-//! What do plain tags and text hold?
+//! A fast path for plain tags and text.
 //!
-//! Most of a document is tags and text without references. This part is read here, in one pass that
-//! finds the ends of names, tags and texts as it goes. Whatever is written in another way, and whatever is wrong, is
-//! left to the reader of events, which reads it from its beginning.
+//! Most of a document is tags and text without references. They are read here, in one pass that
+//! finds the ends of names, tags and texts as it goes. Everything else, including errors, is left
+//! to the event-based reader, which reads it again from its start.
 
 use super::super::attributes::Written;
 use super::super::dtd::Dtd;
@@ -12,8 +12,8 @@ use crate::error::check_limit as check;
 use crate::xml::characters::is_space;
 
 impl<'s> Session<'s> {
-    /// Reads tags and text inside the root element, from `start` on. Returns where the first thing begins that is
-    /// neither; there is markup or a reference, or nothing before `end`.
+    /// Reads tags and text inside the root element, from `start` on. Returns the position of the
+    /// first other markup or reference, or `end`.
     pub(super) fn plain_content<'t>(
         &mut self,
         start: usize,
@@ -71,15 +71,15 @@ impl<'s> Session<'s> {
     }
 }
 
-/// A start tag whose attributes are written apart.
+/// A start tag, with its attributes split.
 struct PlainTag<'t> {
     name: &'t str,
     is_empty: bool,
-    /// Behind its `>`.
+    /// The position after its `>`.
     end: usize,
 }
 
-/// The start tag at a place; `None` for other markup, and unless all of it is written as it should be.
+/// The start tag at a position; `None` for other markup, or if anything in it is unusual.
 fn plain_start_tag<'t>(
     text: &'t str,
     place: usize,
@@ -124,8 +124,8 @@ fn plain_start_tag<'t>(
     }
 }
 
-/// Whether a byte may be in a name, or is part of a character that is not ASCII: names are checked when they are met
-/// for the first time.
+/// Whether a byte may be part of a name. Bytes of non-ASCII characters are accepted, since names
+/// are checked when they first occur.
 fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':') || byte >= 0x80
 }

@@ -13,23 +13,23 @@ const DOCTYPE: &str = "<!DOCTYPE";
 /// The content before the root element.
 #[derive(Debug, Default)]
 pub struct Prolog {
-    /// What the document type declaration says, once it has been read.
+    /// The document type declaration, once read.
     pub dtd: Option<Dtd>,
     pub declaration: Declaration,
 }
 
-/// What an XML declaration says.
+/// The content of an XML declaration.
 #[derive(Debug, Default)]
 pub struct Declaration {
-    /// Whether the document is of a later version of XML than 1.0.
+    /// Whether the version is later than XML 1.0.
     pub is_later: bool,
-    /// Whether no other file matters.
+    /// Whether the document is declared standalone.
     standalone: bool,
 }
 
 impl<'s> Session<'s> {
-    /// Reads up to the root element, whose start tag is the next event of the frame that comes back;
-    /// `None` if it is not there before `end`.
+    /// Reads up to the root element, whose start tag is the next event of the returned frame.
+    /// `None` if the root element does not start before `end`.
     pub(super) fn prolog(&mut self, prolog: &mut Prolog, end: usize) -> Result<Option<Frame<'s>>> {
         let text = self.text;
         let mut frame = Frame::new(&text[self.base..end], "", 0);
@@ -37,7 +37,7 @@ impl<'s> Session<'s> {
             let before = frame.reader.clone();
             let start = self.base + frame.position();
             if text[start..end].starts_with("<!D") {
-                // quick-xml only guesses where a declaration ends.
+                // quick-xml only guesses the end of the declaration, so find it here.
                 self.base = start + self.document_type(prolog, &text[start..end], start)?;
                 frame = Frame::new(&text[self.base..end], "", 0);
                 continue;
@@ -63,7 +63,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Reads a document type declaration; how long it is.
+    /// Reads a document type declaration and returns its length.
     fn document_type(&mut self, prolog: &mut Prolog, text: &str, start: usize) -> Result<usize> {
         if prolog.dtd.is_some() {
             return self.fail(start, "a second document type declaration");
@@ -81,7 +81,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// The content that is allowed before and after the root element.
+    /// Handles content before or after the root element.
     pub(super) fn outside(&mut self, event: &Event<'_>, start: usize) -> Result<()> {
         self.count_lines(start);
         match event {
@@ -108,8 +108,8 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Checks `version`, `encoding` and `standalone` of an XML declaration, in this order. Whatever its version,
-/// a document is read by the rules of XML 1.0 (5th edition, 2.8).
+/// Checks `version`, `encoding` and `standalone` of an XML declaration, in this order. Documents of
+/// any version are read by the rules of XML 1.0 (5th edition, 2.8).
 fn check_declaration(content: &str) -> std::result::Result<Declaration, &'static str> {
     let mut attributes = Vec::new();
     split(content.strip_prefix("xml").unwrap_or(content), &mut attributes).map_err(|(_, message)| message)?;

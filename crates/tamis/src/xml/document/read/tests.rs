@@ -1,4 +1,4 @@
-//! What documents become, and which are refused and why.
+//! The nodes of valid documents, and the errors of invalid ones.
 
 use super::*;
 
@@ -145,7 +145,7 @@ fn hostile_documents_end_at_a_limit() {
     assert_eq!(limit(&format!("<a b='{}'/>", "x".repeat(40 << 20)), &default), "document");
     let attributes: String = (0..1001).map(|number| format!(" a{number}=''")).collect();
     assert_eq!(limit(&format!("<a{attributes}/>"), &default), "attributes");
-    // A short tag that stands for many attributes, or for long ones.
+    // A short tag that implies many attributes, or long ones.
     let defaults: String = (0..1001).map(|number| format!(" a{number} CDATA ''")).collect();
     assert_eq!(limit(&format!("<!DOCTYPE a [<!ATTLIST a{defaults}>]><a/>"), &default), "attributes");
     let long = format!("<!DOCTYPE a [<!ATTLIST b b CDATA '{}'>]>", "x".repeat(1000));
@@ -192,7 +192,7 @@ fn plain_tags_and_text_are_read_like_events() {
             ["", "", " ", "\u{FEFF}"][random(4)]
         );
         let mut plain = Document::default();
-        // Documents whose lines are recorded are read event by event.
+        // Recording lines disables the fast path.
         let mut events = Document::default();
         events.record_lines();
         let results = [&mut plain, &mut events].map(|document| document.read_text(&text, &Limits::default()));

@@ -1,7 +1,7 @@
-//! How is an expression read from its text?
+//! Parsing an expression from its text.
 //!
-//! Precedence climbing over the tokens. The parser descends at most [`DEPTH`] levels, and so does
-//! everything that walks an expression afterwards.
+//! Precedence climbing over the tokens. The parser recurses at most [`DEPTH`] levels, and so does
+//! all code that walks an expression afterwards.
 
 mod path;
 #[cfg(test)]
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::xml::Limits;
 use crate::xml::characters::is_ncname;
 
-/// How deep an expression may nest. Fixed, so that walking one needs no stack of its own.
+/// The maximum nesting depth. It is fixed, so that recursive walks need no explicit stack.
 const DEPTH: usize = 200;
 
 pub fn parse(
@@ -31,7 +31,7 @@ pub fn parse(
             let message = "a namespace needs a prefix: in XPath 1.0, a name without one is in no namespace";
             return Err(Error::expression(message));
         } else if !is_ncname(prefix) || name.is_empty() {
-            return Err(Error::expression(format!("{prefix:?}: {name:?} gives no namespace a prefix")));
+            return Err(Error::expression(format!("{prefix:?}: {name:?} binds a prefix to no namespace")));
         }
     }
     let namespaces: Arc<[_]> =
@@ -63,7 +63,7 @@ struct Parser<'t> {
     namespaces: &'t [(Arc<str>, Arc<str>)],
     variables: &'t [(Arc<str>, Variable)],
     nodes: Vec<XPathNode>,
-    /// For every node, how deep it reaches.
+    /// The depth of the tree below each node.
     depths: Vec<usize>,
 }
 
@@ -108,7 +108,7 @@ impl<'t> Parser<'t> {
         Error::syntax(self.text, self.tokens[token].1.clone(), found, expected, suggestion)
     }
 
-    /// Adds a node that begins at a token and ends before the next one.
+    /// Adds a node that starts at token `first` and ends before the current token.
     fn push(
         &mut self,
         first: usize,
@@ -140,14 +140,15 @@ impl<'t> Parser<'t> {
         self.nodes[node as usize].result
     }
 
-    /// An expression of operators that bind at least as tightly as `level`.
+    /// Parses operators that bind at least as tightly as `level`.
     fn expression(&mut self, level: u8, depth: usize) -> Result<NodeId> {
         if depth > DEPTH {
             return Err(self.too_deep(self.at));
         }
         let first = self.at;
         let mut left = self.unary(depth)?;
-        // The last sum or product of this loop, and its level: more of the kind is added to it.
+        // The last sum or product in this loop, and its level. Further operands of the kind are
+        // appended to it.
         let mut chain = None;
         while let Some((found, operator)) = self.infix().filter(|(found, _)| *found >= level) {
             self.at += 1;
@@ -207,7 +208,8 @@ impl<'t> Parser<'t> {
         self.push(first, kind, Type::Boolean, &[left, right], false)
     }
 
-    /// Sums and products take any number of operands as well; `chained` where the left is one to go on.
+    /// Sums and products also take any number of operands. `chained` if the left side is one to
+    /// extend.
     fn arithmetic(
         &mut self,
         first: usize,
@@ -224,7 +226,7 @@ impl<'t> Parser<'t> {
         self.push(first, kind, Type::Number, &[left, right], false)
     }
 
-    /// Makes a node end behind an operand that was added to it.
+    /// Extends the end of a node to cover an added operand.
     fn extend(&mut self, first: usize, node: NodeId, operand: NodeId) -> Result<NodeId> {
         let end = self.tokens[self.at - 1].1.end as u32;
         let added = &self.nodes[operand as usize];
@@ -248,7 +250,7 @@ impl<'t> Parser<'t> {
             minus += 1;
         }
         let mut node = self.union(depth)?;
-        // An even number of signs still makes a number of the operand.
+        // An even number of signs still converts the operand to a number.
         let times = if minus > 0 { 2 - minus % 2 } else { 0 };
         for _ in 0..times {
             node = self.push(first, Kind::Negate(node), Type::Number, &[node], false)?;
@@ -278,13 +280,13 @@ impl<'t> Parser<'t> {
         match self.result(node) {
             Type::Nodes => Ok(()),
             other => {
-                let expected = format!("a node-set, which is what {taker} takes");
+                let expected = format!("a node-set for {taker}");
                 Err(self.error(token, other.word().to_owned(), expected, None))
             }
         }
     }
 
-    /// A variable, replaced by its value.
+    /// Replaces a variable by its value.
     fn variable(&mut self, name: &str) -> Result<NodeId> {
         let first = self.at;
         let Some((_, value)) = self.variables.iter().find(|(known, _)| **known == *name) else {

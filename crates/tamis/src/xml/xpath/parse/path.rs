@@ -1,4 +1,4 @@
-//! How are paths and calls read?
+//! Parsing paths and function calls.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::error::Result;
 const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 
 impl Parser<'_> {
-    /// A location path, or a primary expression with what may follow it.
+    /// A location path, or a primary expression with predicates and steps after it.
     pub(super) fn path(&mut self, depth: usize) -> Result<NodeId> {
         let first = self.at;
         let primary = match self.peek() {
@@ -54,7 +54,7 @@ impl Parser<'_> {
     fn location(&mut self, first: usize, depth: usize) -> Result<NodeId> {
         let mut steps = Steps::default();
         let start = if self.is("/") {
-            // A lone `/` is the document node.
+            // A single `/` is the document node.
             if self.at_step(1) {
                 self.rest(&mut steps, depth)?;
             } else {
@@ -81,7 +81,8 @@ impl Parser<'_> {
         steps: Steps,
         inner: Option<NodeId>,
     ) -> Result<NodeId> {
-        // The context of predicates is their own; only where the path starts is it the expression's.
+        // Predicates have a separate context. Only the start of the path depends on the
+        // expression's context.
         let positional = inner.is_some_and(|inner| self.nodes[inner as usize].positional);
         let contextual = match &start {
             Start::Root => false,
@@ -108,7 +109,7 @@ impl Parser<'_> {
         )
     }
 
-    /// What follows a path's first step: `/` or `//`, and a step, any number of times.
+    /// The rest of a path: `/` or `//` and a step, any number of times.
     fn rest(&mut self, steps: &mut Steps, depth: usize) -> Result<()> {
         loop {
             if self.take("//") {
@@ -282,7 +283,7 @@ fn is_node_type(prefix: &str, name: &str) -> bool {
     prefix.is_empty() && matches!(name, "node" | "text" | "comment" | "processing-instruction")
 }
 
-/// Steps, simplified as they are added where that keeps their meaning.
+/// Steps, simplified while they are added, without changing their meaning.
 #[derive(Default)]
 struct Steps(Vec<Step>);
 
@@ -300,7 +301,8 @@ impl Steps {
         if bare(last, Axis::Itself) {
             *last = step;
         } else if bare(last, Axis::DescendantOrSelf) && step.axis == Axis::Child && !positional {
-            // `//b` is descendant::b, unless a predicate counts: `//b[2]` counts per parent.
+            // `//b` becomes `descendant::b`, unless a predicate uses positions: `//b[2]` counts per
+            // parent.
             *last = Step { axis: Axis::Descendant, ..step };
         } else {
             self.0.push(step);

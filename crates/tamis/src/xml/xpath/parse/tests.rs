@@ -1,4 +1,4 @@
-//! What is read, and what is refused and why.
+//! Valid expressions, and the errors of invalid ones.
 
 use super::*;
 use crate::xml::xpath::Axis;
@@ -56,7 +56,7 @@ fn errors_say_where_and_why() {
         ("$ x", "column 1", "a variable's name"),
         ("id()", "column 1", "expected 1 argument for id()"),
         ("a/namespace::b", "column 3", "the axis `namespace`"),
-        ("count(1)", "column 7", "a node-set, which is what count() takes, found a number"),
+        ("count(1)", "column 7", "a node-set for count(), found a number"),
         ("1 | a", "column 1", "a node-set"),
         ("'a'[1]", "column 1", "a node-set"),
         ("a[b", "column 4", "expected `]`"),
