@@ -1,7 +1,7 @@
 //! Nodes and edges as Python gives them.
 
 use pyo3::prelude::*;
-use tamis::graph::Batch;
+use tamis_graph::Batch;
 
 use super::Graph;
 use crate::error;

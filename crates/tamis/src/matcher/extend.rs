@@ -23,7 +23,7 @@ pub mod csr {
 }
 
 pub use crate::literals::Anchor;
-pub use crate::predicate::{Required, required};
+pub use crate::predicate::{Check, Required, required};
 pub use crate::reusable::{ListedSet, OrderedSet, Stamped};
 
 /// An algorithm that an index can use.
