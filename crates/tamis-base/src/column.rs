@@ -149,6 +149,7 @@ impl<T: AnyBitPattern + NoUninit> Default for Column<T> {
 impl<T> Deref for Column<T> {
     type Target = [T];
 
+    #[inline]
     fn deref(&self) -> &[T] {
         // SAFETY: pointer and length come from a slice of what the owner keeps alive and in place:
         // a boxed slice, a map or pages, none of which moves its contents or gives out a mutable view.

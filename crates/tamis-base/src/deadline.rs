@@ -66,11 +66,13 @@ impl Timer {
     }
 
     /// Whether the deadline has been found to have passed.
+    #[inline]
     pub fn is_late(&self) -> bool {
         self.late
     }
 
     /// Fails if work was given up, or if the time is up now.
+    #[inline]
     pub fn check(&mut self) -> Result<()> {
         let late = self.look();
         match self.deadline {

@@ -27,6 +27,7 @@ const STRING: u8 = b's';
 
 impl Id {
     /// This id with its text borrowed.
+    #[inline]
     pub fn as_ref(&self) -> IdRef<'_> {
         match self {
             Id::Integer(number) => IdRef::Integer(*number),
@@ -59,6 +60,7 @@ impl<'a> IdRef<'a> {
     }
 
     /// The id in such bytes; `None` if they are invalid.
+    #[inline]
     pub fn decode(bytes: &'a [u8]) -> Option<IdRef<'a>> {
         match bytes {
             [INTEGER, number @ ..] => Some(IdRef::Integer(i64::from_le_bytes(number.try_into().ok()?))),

@@ -72,6 +72,7 @@ impl Ids {
     }
 
     /// The number of ids.
+    #[inline]
     pub fn len(&self) -> usize {
         self.integers.len().max(self.texts.len())
     }

@@ -20,6 +20,12 @@
 //! | [`folder`] | how does a folder of files change atomically? |
 //! | [`ids`] | which slot has an id? |
 
+#![allow(
+    clippy::len_without_is_empty,
+    clippy::should_implement_trait,
+    reason = "the interface is internal and has what the engine calls"
+)]
+
 pub mod column;
 pub mod compressed_bytes;
 pub mod csr;

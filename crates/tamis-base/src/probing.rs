@@ -48,6 +48,7 @@ fn fill(table: &mut [u32], count: usize, most: usize, hash: impl Fn(usize) -> u6
 }
 
 /// The product of two numbers, with its upper half folded into the lower.
+#[inline]
 pub fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64

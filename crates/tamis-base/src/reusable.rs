@@ -62,6 +62,7 @@ pub struct ListedSet {
 
 impl ListedSet {
     /// Empties the set and makes room for numbers below `count`.
+    #[inline]
     pub fn begin(&mut self, count: usize) {
         for member in self.members.drain(..) {
             self.bits[member as usize / 64] = 0;
@@ -90,6 +91,7 @@ impl ListedSet {
     }
 
     /// The members in the order of insertion.
+    #[inline]
     pub fn members(&self) -> &[u32] {
         &self.members
     }
@@ -107,6 +109,7 @@ pub struct OrderedSet {
 
 impl OrderedSet {
     /// Makes room for numbers below `count`; the members stay.
+    #[inline]
     pub fn grow(&mut self, count: usize) {
         let words = count.div_ceil(64);
         if self.words.len() < words {
@@ -124,6 +127,7 @@ impl OrderedSet {
     }
 
     /// Whether a number is in the set.
+    #[inline]
     pub fn contains(&self, number: u32) -> bool {
         self.words[number as usize / 64] & 1 << (number % 64) != 0
     }

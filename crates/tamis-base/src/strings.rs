@@ -29,6 +29,7 @@ pub struct StringsBuilder {
 
 impl StringsBuilder {
     /// The number of texts.
+    #[inline]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -47,16 +48,19 @@ impl StringsBuilder {
 
 impl Strings {
     /// The number of texts.
+    #[inline]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// The text at a position; `None` if its file is damaged.
+    #[inline]
     pub fn get(&self, position: usize) -> Option<&str> {
         std::str::from_utf8(self.bytes_of(position)?).ok()
     }
 
     /// The bytes at a position; `None` if their file is damaged.
+    #[inline]
     pub fn bytes_of(&self, position: usize) -> Option<&[u8]> {
         let start = if position == 0 { 0 } else { *self.ends.get(position - 1)? };
         let end = *self.ends.get(position)?;
@@ -72,6 +76,7 @@ impl Strings {
     }
 
     /// The number of bytes of all texts.
+    #[inline]
     pub fn text_bytes(&self) -> usize {
         self.bytes.len()
     }

@@ -17,16 +17,19 @@ pub enum Truth {
 
 impl Truth {
     /// True if both are.
+    #[inline]
     pub fn and(self, other: Truth) -> Truth {
         self.min(other)
     }
 
     /// True if either is.
+    #[inline]
     pub fn or(self, other: Truth) -> Truth {
         self.max(other)
     }
 
     /// True if the two differ; unknown if either is.
+    #[inline]
     pub fn xor(self, other: Truth) -> Truth {
         match (self, other) {
             (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
@@ -47,6 +50,7 @@ impl Truth {
 impl Not for Truth {
     type Output = Truth;
 
+    #[inline]
     fn not(self) -> Truth {
         match self {
             Truth::False => Truth::True,
@@ -57,6 +61,7 @@ impl Not for Truth {
 }
 
 impl From<bool> for Truth {
+    #[inline]
     fn from(value: bool) -> Truth {
         if value { Truth::True } else { Truth::False }
     }
@@ -74,6 +79,7 @@ pub enum Missing {
 
 impl Missing {
     /// The truth of a predicate, before its negation, on an attribute without a value.
+    #[inline]
     pub fn truth(self) -> Truth {
         match self {
             Missing::Unknown => Truth::Unknown,

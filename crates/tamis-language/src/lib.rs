@@ -10,6 +10,8 @@
 //!
 //! With the feature `xml` an expression may ask `xpath`; without it, that is an error.
 
+#![allow(clippy::len_without_is_empty, reason = "the interface is internal and has what the engine calls")]
+
 pub mod expression;
 pub mod limits;
 

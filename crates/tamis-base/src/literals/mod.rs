@@ -110,11 +110,13 @@ impl Literals {
     }
 
     /// Whether the group has a literal.
+    #[inline]
     pub fn has(&self, group: u32) -> bool {
         (0..TRIES).any(|trie| self.trie(group, trie).is_some())
     }
 
     /// The root of a trie and its classes.
+    #[inline]
     fn trie(&self, group: u32, trie: usize) -> Option<(u32, &Classes)> {
         let place = 2 * (TRIES * group as usize + trie);
         let &[root, number] = self.roots.get(place..place + 2)? else { return None };

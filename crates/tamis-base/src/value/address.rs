@@ -36,6 +36,7 @@ impl Address {
     }
 
     /// Its bytes: four or sixteen.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         if self.is_v6 { &self.bytes } else { &self.bytes[12..] }
     }

@@ -122,6 +122,7 @@ impl Family {
     }
 
     /// Whether values of this family denote times once the time zone is known.
+    #[inline]
     pub fn is_time(self) -> bool {
         matches!(self, Family::Timestamp | Family::Date | Family::Local)
     }
@@ -129,6 +130,7 @@ impl Family {
 
 impl<'a> ValueRef<'a> {
     /// The order of two values of one type; `None` for values of different types, for booleans and for networks.
+    #[inline]
     pub fn order(self, other: ValueRef<'_>) -> Option<Ordering> {
         let family = self.family();
         let ordered = family == other.family() && !matches!(family, Family::Boolean | Family::Network);
@@ -137,6 +139,7 @@ impl<'a> ValueRef<'a> {
 
     /// A total order of all values by family, which agrees with [`ValueRef::order`] where that is defined. Sets are
     /// sorted by it.
+    #[inline]
     pub fn canonical_order(self, other: ValueRef<'_>) -> Ordering {
         use ValueRef::{
             Address, Boolean, Date, Duration, Integer, Local, Network, String, Timestamp, Version,
@@ -160,6 +163,7 @@ impl<'a> ValueRef<'a> {
     }
 
     /// The values against which it can be ordered.
+    #[inline]
     pub fn family(self) -> Family {
         match self {
             ValueRef::Boolean(_) => Family::Boolean,
@@ -216,6 +220,7 @@ impl Value {
     }
 
     /// This value with its text borrowed.
+    #[inline]
     pub fn as_ref(&self) -> ValueRef<'_> {
         match self {
             Value::Boolean(value) => ValueRef::Boolean(*value),
@@ -234,18 +239,21 @@ impl Value {
     }
 
     /// The values against which it can be ordered.
+    #[inline]
     pub fn family(&self) -> Family {
         self.as_ref().family()
     }
 }
 
 impl PartialOrd for Value {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl Ord for Value {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         self.as_ref().canonical_order(other.as_ref())
     }

@@ -34,17 +34,20 @@ impl Float {
     pub const NEGATIVE_INFINITY: Float = Float(f64::NEG_INFINITY);
 
     /// The number itself.
+    #[inline]
     pub fn get(self) -> f64 {
         self.0
     }
 
     /// A float from the stored bits of a canonical one; `None` for NaN.
+    #[inline]
     pub fn kept(number: f64) -> Option<Float> {
         (!number.is_nan()).then_some(Float(number))
     }
 }
 
 impl PartialEq for Float {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.0.to_bits() == other.0.to_bits()
     }
@@ -53,6 +56,7 @@ impl PartialEq for Float {
 impl Eq for Float {}
 
 impl std::hash::Hash for Float {
+    #[inline]
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.0.to_bits().hash(state);
     }
@@ -70,11 +74,13 @@ pub struct Decimal {
 
 impl Decimal {
     /// The coefficient, and the power of ten by which it is multiplied.
+    #[inline]
     pub fn parts(self) -> (i128, i32) {
         (self.coefficient, i32::from(self.exponent))
     }
 
     /// A decimal from the stored parts of a canonical one.
+    #[inline]
     pub fn kept(coefficient: i128, exponent: i16) -> Decimal {
         Decimal { coefficient, exponent }
     }
@@ -169,6 +175,7 @@ impl<'a> ValueRef<'a> {
 }
 
 /// The order of two numbers.
+#[inline]
 pub(super) fn order(left: ValueRef<'_>, right: ValueRef<'_>) -> Ordering {
     use ValueRef::{Decimal as Exact, Float as Real, Integer};
     match (left, right) {

@@ -99,6 +99,7 @@ pub struct NormalForm {
 
 impl NormalForm {
     /// The nodes, operands before the nodes that use them; the last is the root.
+    #[inline]
     pub fn nodes(&self) -> &[NormalNode] {
         &self.nodes
     }

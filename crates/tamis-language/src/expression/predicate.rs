@@ -430,21 +430,25 @@ impl Predicate {
     }
 
     /// The attribute's name.
+    #[inline]
     pub fn attribute(&self) -> &Arc<str> {
         &self.attribute
     }
 
     /// The question put to it.
+    #[inline]
     pub fn test(&self) -> &Test {
         &self.test
     }
 
     /// Whether the predicate is the negation of its test (`!=`, `not in`, `missing` ...).
+    #[inline]
     pub fn negated(&self) -> bool {
         self.negated
     }
 
     /// One weight per value of a set, one for any other operand; `None` if all are 1.
+    #[inline]
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }

@@ -73,6 +73,7 @@ impl TruthTest {
     }
 
     /// Whether an operand of this truth passes.
+    #[inline]
     pub fn holds(self, truth: Truth) -> bool {
         (truth == self.truth) != self.negated
     }
@@ -136,6 +137,7 @@ impl Expression {
     }
 
     /// The nodes in postfix order; the last is the root.
+    #[inline]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }

@@ -117,6 +117,7 @@ impl Date {
     }
 
     /// Days since 1970-01-01.
+    #[inline]
     pub fn days(self) -> i32 {
         self.0
     }
@@ -155,6 +156,7 @@ impl LocalTime {
     }
 
     /// Seconds since the first midnight of 1970, and nanoseconds.
+    #[inline]
     pub fn parts(self) -> (i64, u32) {
         self.0.parts()
     }
@@ -190,6 +192,7 @@ impl Timestamp {
     }
 
     /// Seconds since 1970 began in UTC, and nanoseconds.
+    #[inline]
     pub fn parts(self) -> (i64, u32) {
         self.0.parts()
     }
@@ -228,6 +231,7 @@ impl Duration {
     }
 
     /// Seconds, and nanoseconds, which are never negative.
+    #[inline]
     pub fn parts(self) -> (i64, u32) {
         self.0.parts()
     }

@@ -62,6 +62,7 @@ impl Pattern {
     }
 
     /// Whether the pattern is found anywhere in `text`; takes linear time.
+    #[inline]
     pub fn is_match(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
