@@ -26,6 +26,20 @@
 //! [`GraphSnapshot`] and never wait. Writers take turns; each publishes the next snapshot at once. When
 //! the tail has grown, or an edge in it leads backwards, a background thread compiles a new
 //! segment, and changes made in the meantime become the new tail.
+//!
+//! An internal part of Tamis without a stable interface, built on the crate `tamis`, which does not know it.
+//!
+//! | module | the question it answers |
+//! |---|---|
+//! | `change`, `draft`, `batch` | what can be changed about a graph? what is it before it is compiled? how is much added at once? |
+//! | `order` | in which order are the nodes numbered? |
+//! | `programs` | is an expression true on an event, if only a few of many expressions are needed? |
+//! | `segment`, `validate`, `tail` | what is the compiled part of a graph, does a file contain one, and what has changed since? |
+//! | `snapshot` | what is a graph at one moment? |
+//! | `working`, `costs`, `cursor` | what does a search keep, and which valid node comes next? |
+//! | `evaluate` | which nodes does an event reach? One file per strategy |
+//! | `top`, `explain` | which of these nodes have the highest value, and on which path is a node reached? |
+//! | `arrow`, `storage` | how are Arrow batches matched, and how is a graph stored on disk? |
 
 #[cfg(feature = "arrow")]
 mod arrow;

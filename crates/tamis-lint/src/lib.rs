@@ -5,6 +5,17 @@
 //! expressions that never or always hold (`cases`), and subscriptions that are equivalent to others or imply them
 //! (`relations`). Findings about expressions hold for all events, not only for the sample. The work is
 //! linear in the subscriptions, except for comparing them with each other, which stops at a limit and reports that.
+//!
+//! An internal part of Tamis without a stable interface, built on the crate `tamis`, which does not know it.
+//!
+//! | module | the question it answers |
+//! |---|---|
+//! | `sample` | which attributes do the events of a sample have, and of which types? |
+//! | `near` | which name was probably meant by one that no event has? |
+//! | `predicates` | which predicates use attributes or types that the sample does not have, or do not mean what they seem to? |
+//! | `cases` | in which cases does an expression hold, and in which not? |
+//! | `implication` | does every value that passes one test pass another? |
+//! | `relations` | which expressions never or always hold, are equivalent to others, or imply them? |
 
 mod cases;
 mod implication;

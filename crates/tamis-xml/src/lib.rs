@@ -14,8 +14,12 @@
 //! After Diao, Altinel, Franklin, Zhang and Fischer 2003, "Path sharing and predicate evaluation for
 //! high-performance XML filtering".
 //!
+//! An internal part of Tamis without a stable interface: the crate `tamis` re-exports it as `tamis::xml`. Nothing here
+//! knows expressions or events.
+//!
 //! | module | the question it answers |
 //! |---|---|
+//! | `characters`, `limits` | which characters may a name have? how large may filters and documents be? |
 //! | `xpath` | what is an XPath expression, and how is it parsed? |
 //! | `document` | what does a document contain, and is it well formed? |
 //! | `evaluate` | does a document satisfy an expression? The reference implementation |
@@ -26,7 +30,7 @@
 //! | `values`, `access` | do elements pass value tests, and which filters may a value decide? |
 //! | `segment` | which filters of a compiled set does a document satisfy? |
 //! | `stream`, `scan` | which filters are certain while a document is still arriving? |
-//! | `select` | which nodes does a filter select? |
+//! | `select`, `explain` | which nodes does a filter select, and why does a document satisfy it or not? |
 //! | `input`, `snapshot` | where is a document read from, and which filters are there at one moment? |
 //! | `filter`, `storage` | how does all of it change while it is being read, and live on disk? |
 
@@ -54,6 +58,7 @@ mod xpath;
 // The modules below this crate have the same paths here as in all crates of the engine.
 use tamis_base::{column, csr, deadline, error, folder, id, sections, strings, versioned};
 
+#[doc(hidden)]
 pub use characters::is_ncname;
 pub use document::Document;
 pub use engine::Engine;

@@ -12,9 +12,22 @@
 //! ```
 //!
 //! A subscription is an id with an [`Expression`], which is evaluated on an [`Event`]. An [`Index`] holds many
-//! subscriptions and can change while other threads match. [`graph`] finds the nodes of a graph of expressions that an
-//! event reaches, and `xml` finds the XPath filters that a document satisfies. Data flows one way: ARCHITECTURE.md
-//! follows an expression and an event through the modules and lists the modules in the order of their dependencies.
+//! subscriptions and can change while other threads match, and `xml` finds the XPath filters that a document satisfies.
+//! Data flows one way: ARCHITECTURE.md follows an expression and an event through the modules and lists the modules in
+//! the order of their dependencies.
+//!
+//! | module | the question it answers |
+//! |---|---|
+//! | [`event`] | what are an event's values for the attributes that subscriptions mention? |
+//! | `predicate` | is a predicate true for an event, and which literals does a pattern require? |
+//! | [`rank`] | how well does an event match an expression, and which expressions match best? |
+//! | [`matcher`] | which of a set of expressions does an event satisfy? |
+//! | [`explain`] | why does an expression match, or why not? |
+//! | [`index`] | how do subscriptions change while readers match, and how are they stored on disk? |
+//!
+//! [`value`] comes from the crate `tamis-base`, [`expression`] from `tamis-language` and `xml` from `tamis-xml`. Two crates
+//! build on this one: `tamis-graph` finds the nodes of a graph of expressions that an event reaches, and `tamis-lint`
+//! finds subscriptions that probably do not mean what their author intended. `tamis-papers` has more matchers.
 //!
 //! Two features are on by default. Without `arrow` there is no Arrow in or out; without `xml` there is no module `xml`, and
 //! `xpath` in an expression is an error.

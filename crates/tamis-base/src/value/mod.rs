@@ -278,6 +278,7 @@ impl From<bool> for Value {
 }
 
 /// Writes `text` between quotes, doubling those inside.
+#[doc(hidden)]
 pub fn write_quoted(f: &mut impl fmt::Write, text: &str, quote: char) -> fmt::Result {
     f.write_char(quote)?;
     for (position, part) in text.split(quote).enumerate() {

@@ -23,6 +23,7 @@ pub mod csr {
 }
 
 pub use crate::literals::Anchor;
+// `Check` is also how `tamis-graph` and `tamis-lint` evaluate single tests.
 pub use crate::predicate::{Check, Required, required};
 pub use crate::reusable::{ListedSet, OrderedSet, Stamped};
 
