@@ -31,11 +31,11 @@ pub enum Error {
     },
     /// A node or edge that cannot be used.
     Graph(String),
-    /// Input that exceeds a bound of [`Limits`](crate::Limits).
+    /// Input that exceeds a bound of `Limits`.
     Limit {
         /// What was counted.
         what: &'static str,
-        /// The field of [`Limits`](crate::Limits) that sets the bound.
+        /// The field of `Limits` that sets the bound.
         name: &'static str,
         /// How much there was when counting stopped.
         found: usize,
@@ -117,7 +117,7 @@ impl Error {
     }
 }
 
-/// Fails when `found` exceeds `allowed`; `name` is the field of [`Limits`](crate::Limits) to raise.
+/// Fails when `found` exceeds `allowed`; `name` is the field of `Limits` to raise.
 pub fn check_limit(what: &'static str, name: &'static str, found: usize, allowed: usize) -> Result<()> {
     if found > allowed {
         return Err(Error::Limit { what, name, found, allowed });
