@@ -68,6 +68,9 @@ lint: require $(VENV)/.extra-dev
 	for features in "" arrow xml; do \
 		cargo rustc --locked --quiet -p tamis --lib --profile check --no-default-features --features "$$features" -- -D warnings || exit; \
 	done
+	for crate in tamis-language tamis-graph; do \
+		cargo rustc --locked --quiet -p $$crate --lib --profile check --no-default-features -- -D warnings || exit; \
+	done
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/python scripts/licenses.py check

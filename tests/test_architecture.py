@@ -1,6 +1,11 @@
-"""The order of the engine's modules: none depends on one below it in ARCHITECTURE.md."""
+"""The order of the crates and of the engine's modules, as ARCHITECTURE.md lists them.
+
+No crate depends on one that stands below it, no module names one that stands below it, and the
+modules of one folder do not name each other in a circle.
+"""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -8,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "crates" / "tamis" / "src"
+CRATES = ROOT / "crates"
 
 ModulePath = tuple[str, ...]
 
@@ -42,15 +47,20 @@ def code(path: Path) -> str:
     return text.split("#[cfg(test)]\nmod tests {")[0]
 
 
+def source_of(path: Path) -> Path:
+    """The folder with the sources of the crate that a file or folder belongs to."""
+    return CRATES / path.relative_to(CRATES).parts[0] / "src"
+
+
 def position(path: Path) -> ModulePath:
-    """A file's module, from the root of the crate."""
-    parts = path.relative_to(SOURCE).with_suffix("").parts
+    """A file's module, from the root of its crate."""
+    parts = path.relative_to(source_of(path)).with_suffix("").parts
     return parts[:-1] if parts[-1] in ("mod", "lib") else parts
 
 
 @cache
 def paths(path: Path) -> tuple[ModulePath, ...]:
-    """The paths that a file uses, from the root of the crate."""
+    """The paths that a file uses, from the root of its crate."""
     text = code(path)
     named = [
         one for use in re.findall(r"\buse ([^;]+);", text) for one in expand(" ".join(use.split()))
@@ -74,7 +84,7 @@ def resolved(parts: ModulePath, here: ModulePath) -> ModulePath:
 
 def reexported(folder: Path) -> dict[str, str]:
     """The names that a folder's `mod.rs` re-exports from its modules."""
-    own = folder / ("lib.rs" if folder == SOURCE else "mod.rs")
+    own = folder / ("lib.rs" if folder == source_of(folder) else "mod.rs")
     found = {}
     for use in re.findall(r"^(?:pub(?:\([^)]*\))? )?use ([^;]+);", code(own), re.MULTILINE):
         for name in expand(" ".join(use.split())):
@@ -99,7 +109,7 @@ def modules(folder: Path) -> dict[str, list[Path]]:
 def known(folder: Path) -> dict[str, set[str]]:
     """For each module of a folder, the other modules that it uses."""
     inside, names = modules(folder), reexported(folder)
-    above = folder.relative_to(SOURCE).parts
+    above = folder.relative_to(source_of(folder)).parts
     found: dict[str, set[str]] = {module: set() for module in inside}
     for module, files in inside.items():
         for named in (one for file in files for one in paths(file)):
@@ -126,29 +136,73 @@ def cycles(edges: dict[str, set[str]]) -> set[str]:
     return {module for module in edges if module in reached(module)}
 
 
-def listed() -> list[str]:
-    """The modules of the table in ARCHITECTURE.md, from its first row to its last."""
+def crates() -> list[str]:
+    """The crates of the tree in ARCHITECTURE.md, from its first line to its last."""
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    rows = text.split("|---|---|\n")[1].split("\n\n")[0].splitlines()
-    return [
-        name.rstrip("/") for row in rows for name in re.findall(r"`([a-z_/]+)`", row.split("|")[1])
-    ]
+    return re.findall(r"^crates/([\w-]+)/", text, re.MULTILINE)
 
 
-def test_the_table_lists_every_module() -> None:
-    assert sorted(listed()) == sorted(modules(SOURCE))
+@cache
+def listed() -> dict[str, list[str]]:
+    """By crate of the engine: its modules in the table of ARCHITECTURE.md, from first to last."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    rows = text.split("|---|---|---|\n")[1].split("\n\n")[0].splitlines()
+    found: dict[str, list[str]] = {}
+    crate = ""
+    for row in rows:
+        _, first, second, *_ = row.split("|")
+        crate = first.strip(" `") or crate
+        names = re.findall(r"`([a-z_/]+)`", second)
+        found.setdefault(crate, []).extend(name.rstrip("/") for name in names)
+    return found
 
 
-@pytest.mark.parametrize("module", sorted(modules(SOURCE)))
-def test_a_module_knows_only_those_above_it(module: str) -> None:
-    order = listed()
-    below = {other for other in known(SOURCE)[module] if order.index(other) > order.index(module)}
-    assert not below, f"{module} stands above {sorted(below)} in ARCHITECTURE.md, and names them"
+def dependencies(crate: str) -> set[str]:
+    """The crates of the workspace that a crate is built from; its tests may use others."""
+    manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text())
+    return set(manifest.get("dependencies", {})) & set(crates())
+
+
+# A crate whose row names no modules answers one question; its lib.rs says how it is divided.
+DIVIDED = [crate for crate, modules_of in listed().items() if modules_of]
+FOLDERS = [
+    str(folder.relative_to(CRATES))
+    for crate in listed()
+    for source in [CRATES / crate / "src"]
+    for folder in sorted({source, *(file.parent for file in source.rglob("mod.rs"))})
+]
+
+
+def test_the_tree_lists_every_crate() -> None:
+    assert sorted(crates()) == sorted(path.parent.name for path in CRATES.glob("*/Cargo.toml"))
+
+
+def test_the_table_lists_the_crates_of_the_engine_in_the_order_of_the_tree() -> None:
+    assert list(listed()) == [crate for crate in crates() if crate in listed()]
+
+
+@pytest.mark.parametrize("crate", crates())
+def test_a_crate_depends_only_on_those_above_it(crate: str) -> None:
+    order = crates()
+    below = {other for other in dependencies(crate) if order.index(other) > order.index(crate)}
+    assert not below, f"{crate} stands above {sorted(below)} in ARCHITECTURE.md, and needs them"
+
+
+@pytest.mark.parametrize("crate", DIVIDED)
+def test_the_table_lists_every_module(crate: str) -> None:
+    assert sorted(listed()[crate]) == sorted(modules(CRATES / crate / "src"))
 
 
 @pytest.mark.parametrize(
-    "folder", sorted({str(file.parent.relative_to(SOURCE)) for file in SOURCE.rglob("mod.rs")})
+    ("crate", "module"), [(crate, module) for crate in DIVIDED for module in listed()[crate]]
 )
+def test_a_module_knows_only_those_above_it(crate: str, module: str) -> None:
+    order, knows = listed()[crate], known(CRATES / crate / "src")[module]
+    below = {other for other in knows if order.index(other) > order.index(module)}
+    assert not below, f"{module} stands above {sorted(below)} in ARCHITECTURE.md, and names them"
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_modules_of_one_folder_know_each_other_one_way(folder: str) -> None:
-    found = cycles(known(SOURCE / folder))
+    found = cycles(known(CRATES / folder))
     assert not found, f"{sorted(found)} know each other in a circle"

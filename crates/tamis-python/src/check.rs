@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use tamis::event::ArrowEvents;
 use tamis::index::Snapshot;
-use tamis::lint::{Finding, LintOptions, Sample};
 use tamis::value::{Family, Timestamp};
 use tamis::{Event, Index};
+use tamis_lint::{Finding, LintOptions, Sample};
 
 use crate::error;
 use crate::event::{self, is_list, is_scalar};
@@ -40,7 +40,7 @@ pub fn check<'py>(
         survey.read(events, &mut decoded, now)?;
     }
     let (sample, missing) = (&survey.sample, index.missing());
-    let found = interruptible(py, |stop| tamis::lint::check(snapshot, missing, sample, options, stop))?;
+    let found = interruptible(py, |stop| tamis_lint::check(snapshot, missing, sample, options, stop))?;
     let found = found.map_err(|error| error::raise(py, &error))?;
     let class = py.import("tamis.checking")?.getattr("Finding")?;
     let findings = survey.findings.iter().chain(&found).map(|finding| write(py, &class, finding));

@@ -12,47 +12,60 @@
 //! ```
 //!
 //! A subscription is an id with an [`Expression`], which is evaluated on an [`Event`]. An [`Index`] holds many
-//! subscriptions and can change while other threads match. [`graph`] finds the nodes of a graph of expressions that an
-//! event reaches, and `xml` finds the XPath filters that a document satisfies. Data flows one way: ARCHITECTURE.md
-//! follows an expression and an event through the modules and lists the modules in the order of their dependencies.
+//! subscriptions and can change while other threads match, and `xml` finds the XPath filters that a document satisfies.
+//! Data flows one way: ARCHITECTURE.md follows an expression and an event through the modules and lists the modules in
+//! the order of their dependencies.
+//!
+//! | module | the question it answers |
+//! |---|---|
+//! | [`event`] | what are an event's values for the attributes that subscriptions mention? |
+//! | `predicate` | is a predicate true for an event, and which literals does a pattern require? |
+//! | [`rank`] | how well does an event match an expression, and which expressions match best? |
+//! | [`matcher`] | which of a set of expressions does an event satisfy? |
+//! | [`explain`] | why does an expression match, or why not? |
+//! | [`index`] | how do subscriptions change while readers match, and how are they stored on disk? |
+//!
+//! [`value`] comes from the crate `tamis-base`, [`expression`] from `tamis-language` and `xml` from `tamis-xml`. Two crates
+//! build on this one: `tamis-graph` finds the nodes of a graph of expressions that an event reaches, and `tamis-lint`
+//! finds subscriptions that probably do not mean what their author intended. `tamis-papers` has more matchers.
 //!
 //! Two features are on by default. Without `arrow` there is no Arrow in or out; without `xml` there is no module `xml`, and
 //! `xpath` in an expression is an error.
 
-// The random expressions of the integration tests serve unit tests too, under the name they import.
-#[cfg(test)]
-extern crate self as tamis;
-
-mod column;
-mod compressed_bytes;
-mod csr;
-mod deadline;
-mod error;
 pub mod event;
 pub mod explain;
-pub mod expression;
-mod files;
-mod folder;
-mod fork;
-pub mod graph;
-mod id;
-mod ids;
 pub mod index;
-mod limits;
-pub mod lint;
-mod literals;
 pub mod matcher;
 mod predicate;
-mod probing;
 pub mod rank;
-mod reusable;
-mod sections;
-mod strings;
-mod truth;
-pub mod value;
-mod versioned;
+
+// The modules of the crates below have the same paths here as there; users need some of them.
+pub use tamis_base::value;
+use tamis_base::{
+    column, csr, deadline, error, folder, fork, id, ids, literals, probing, reusable, sections, strings,
+    truth, versioned,
+};
+use tamis_language::limits;
 #[cfg(feature = "xml")]
-pub mod xml;
+pub use tamis_xml as xml;
+
+/// What is an expression, and how is it parsed, printed and normalised?
+///
+/// Text or JSON is parsed into an [`Expression`], and matchers compile its [`NormalForm`](expression::NormalForm).
+pub mod expression {
+    pub use tamis_language::expression::{
+        Comparison, Connective, Elements, Expression, Function, Literal, Node, NormalForm, NormalNode,
+        Operand, OperandRef, Operator, Pattern, Predicate, Quantifier, Reading, Takes, Term, Test, TruthTest,
+        Type, Weight, XPathKey, binary, distribute, from_json, lower, normalise, parse, resolve, shown,
+        to_json,
+    };
+    // What the engine needs of the language beyond that.
+    pub(crate) use tamis_language::expression::{
+        Context, EMPTY, IT, Normaliser, PartKind, Parts, StoredExpressions, StoredExpressionsBuilder,
+        check_name, is_hidden, is_satisfied, list_of, number_of, read_inner, resolve_predicate, shorten,
+        simplest, text_of, total_size, write_string, write_value,
+    };
+}
 
 /// How are saved folders read, and what do their manifests say?
 pub mod storage {

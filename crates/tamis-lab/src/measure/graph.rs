@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
-use tamis::graph::{Batch, Counts, Graph, GraphSnapshot, NodeNumber, Strategy, Working};
 use tamis::{Event, Id, IdRef, Limits, parse};
+use tamis_graph::{Batch, Counts, Graph, GraphSnapshot, NodeNumber, Strategy, Working};
 
 use super::clock::{Pace, Subject};
 use super::{Built, Spec, engine, expressions};

@@ -265,7 +265,7 @@ fn every_strategy_finds_the_same_nodes() {
     };
     let judge = measured(spec("bfs", 0.25)).unwrap();
     assert!(judge["matches"].as_f64().unwrap() > 1.0);
-    for strategy in tamis::graph::Strategy::ALL {
+    for strategy in tamis_graph::Strategy::ALL {
         let found = measured(spec(strategy.name(), 0.25)).unwrap();
         assert_eq!((&found["counts"], &found["digest"]), (&judge["counts"], &judge["digest"]));
         assert_eq!(found["statistics"], judge["statistics"]);

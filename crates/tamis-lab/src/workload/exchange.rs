@@ -272,8 +272,8 @@ impl Workload for Exchange {
 mod tests {
     use super::*;
     use std::collections::HashSet;
-    use tamis::graph::{Batch, Graph, Strategy, Working};
     use tamis::{Event, Limits, parse};
+    use tamis_graph::{Batch, Graph, Strategy, Working};
 
     fn build(exchange: &Exchange) -> Graph {
         let graph = Graph::new(exchange.missing(), Limits::default());

@@ -3,8 +3,8 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tamis::event::ArrowEvents;
-use tamis::graph::ArrowSources;
 use tamis::index::ArrowRows;
+use tamis_graph::ArrowSources;
 
 use super::{Graph, GraphBatch, find};
 use crate::arrow;

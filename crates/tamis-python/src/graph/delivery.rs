@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use tamis::graph;
+use tamis_graph as graph;
 
 use crate::id;
 

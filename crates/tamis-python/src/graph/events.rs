@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMapping, PyString};
-use tamis::graph::{GraphSnapshot, NodeNumber};
 use tamis::{Event, IdRef};
+use tamis_graph::{GraphSnapshot, NodeNumber};
 
 use super::{Graph, GraphBatch, WORKING, find};
 use crate::error;

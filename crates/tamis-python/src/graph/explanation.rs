@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use tamis::graph::{GraphElement, Route};
+use tamis_graph::{GraphElement, Route};
 
 use crate::explanation::Explanation;
 use crate::id;

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis::graph::Search;
+use tamis_graph::Search;
 
 use crate::error;
 use crate::id;

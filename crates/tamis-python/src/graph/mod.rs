@@ -17,8 +17,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::IdRef;
 use tamis::event::OnError;
-use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Ranking, Strategy};
 use tamis::storage::OpenOptions;
+use tamis_graph::{self as graph, Batch, GraphSnapshot, NodeNumber, Ranking, Strategy};
 
 use crate::error;
 use crate::event::{self, EventArgument};

@@ -1,7 +1,7 @@
 //! Reading nodes and edges from Python objects.
 
 use pyo3::prelude::*;
-use tamis::graph::Batch;
+use tamis_graph::Batch;
 
 use super::Graph;
 use crate::error;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tamis::index::{FoundIds, Validity};
-use tamis::lint::LintOptions;
+use tamis_lint::LintOptions;
 
 use super::Index;
 use crate::event::EventArgument;

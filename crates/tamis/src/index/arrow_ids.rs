@@ -1,4 +1,6 @@
-//! How do ids become a column of an Arrow batch?
+//! How do ids become a column of an Arrow batch, and a column ids?
+//!
+//! For the index and for other crates that write matches as Arrow, such as `tamis-graph`.
 
 use std::sync::Arc;
 
@@ -6,19 +8,24 @@ use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 
 use crate::error::{Error, Result};
+use crate::event::{Item, Items};
 use crate::id::IdRef;
+use crate::value::ValueRef;
 
 /// Bytes of ids or metadata after which a batch is complete: its offsets are 32-bit numbers.
-pub(crate) const FULL: usize = 1 << 30;
+pub const FULL: usize = 1 << 30;
 
 /// Collects ids for a column.
-pub(crate) enum Ids {
+#[derive(Debug)]
+pub enum Ids {
     /// Their bytes, and where each of them ends.
     Strings(Vec<u8>, Vec<i32>),
+    /// Numbers.
     Integers(Vec<i64>),
 }
 
 impl Ids {
+    /// No ids yet: of strings, or of integers.
     pub fn new(strings: bool) -> Ids {
         match strings {
             true => Ids::Strings(Vec::new(), vec![0]),
@@ -26,6 +33,7 @@ impl Ids {
         }
     }
 
+    /// Adds an id, which must be of the column's kind.
     pub fn push(&mut self, id: IdRef<'_>) -> Result<()> {
         match (self, id) {
             (Ids::Strings(bytes, ends), IdRef::String(id)) => {
@@ -56,6 +64,39 @@ impl Ids {
 }
 
 /// The error for a batch that Arrow refuses.
-pub(crate) fn wrong(error: arrow_schema::ArrowError) -> Error {
+pub fn wrong(error: arrow_schema::ArrowError) -> Error {
     Error::event(error.to_string())
+}
+
+/// A column that gives an id for each row.
+#[derive(Debug)]
+pub struct IdColumn(Items);
+
+/// Why a row of an [`IdColumn`] has no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoId {
+    /// The value is null.
+    Null,
+    /// The value cannot be read, for this reason.
+    Damaged(&'static str),
+    /// The value is neither a string nor an integer.
+    OtherType,
+}
+
+impl IdColumn {
+    /// The ids of the column with this name.
+    pub fn new(name: &str, array: &ArrayRef) -> Result<IdColumn> {
+        Items::new(name, array).map(IdColumn)
+    }
+
+    /// The id of a row.
+    pub fn get(&self, row: usize) -> std::result::Result<IdRef<'_>, NoId> {
+        match self.0.get(row) {
+            Some(Item::Value(ValueRef::String(text))) => Ok(IdRef::String(text)),
+            Some(Item::Value(ValueRef::Integer(number))) => Ok(IdRef::Integer(number)),
+            Some(Item::Null) => Err(NoId::Null),
+            Some(Item::Damaged(damage)) => Err(NoId::Damaged(damage.reason())),
+            _ => Err(NoId::OtherType),
+        }
+    }
 }

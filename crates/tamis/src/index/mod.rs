@@ -8,7 +8,7 @@
 
 mod algorithm;
 #[cfg(feature = "arrow")]
-pub(crate) mod arrow_ids;
+pub mod arrow_ids;
 #[cfg(feature = "arrow")]
 mod batch;
 #[cfg(feature = "arrow")]

@@ -23,7 +23,8 @@ pub mod csr {
 }
 
 pub use crate::literals::Anchor;
-pub use crate::predicate::{Required, required};
+// `Check` is also how `tamis-graph` and `tamis-lint` evaluate single tests.
+pub use crate::predicate::{Check, Required, required};
 pub use crate::reusable::{ListedSet, OrderedSet, Stamped};
 
 /// An algorithm that an index can use.

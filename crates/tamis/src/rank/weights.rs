@@ -73,7 +73,7 @@ impl EventWeights {
     }
 
     /// At least the weight of everything.
-    pub(crate) fn most(&self) -> f64 {
+    pub fn most(&self) -> f64 {
         self.most.max(1.0)
     }
 

@@ -7,13 +7,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tamis::graph::{Graph, Ranking, Strategy, Working};
 use tamis::index::{Algorithm, MatchScratch, Subscription};
 use tamis::matcher::Evaluation;
 use tamis::rank::EventWeights;
 use tamis::storage::OpenOptions;
 use tamis::xml::Filter;
 use tamis::{Event, Id, Index, Limits, Missing, parse};
+use tamis_graph::{Graph, Ranking, Strategy, Working};
 use xxhash_rust::xxh3::xxh3_64;
 
 const HEADER: usize = 40;

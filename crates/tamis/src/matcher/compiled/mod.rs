@@ -296,7 +296,7 @@ impl Compiled {
     }
 
     /// Lays the matcher down in a file.
-    pub(crate) fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
         sections.push(&self.counts);
         self.names.write(sections);
         self.keys.write(sections);
@@ -325,7 +325,7 @@ impl Compiled {
     }
 
     /// Reads a matcher of this many slots from a file; `expression` returns the expression of a slot.
-    pub(crate) fn read(
+    pub fn read(
         reader: &mut SectionReader,
         attributes: &Attributes,
         missing: Missing,
@@ -385,7 +385,7 @@ impl Compiled {
     }
 
     /// Whether a part that is read only when it is needed was found to be damaged.
-    pub(crate) fn is_damaged(&self) -> bool {
+    pub fn is_damaged(&self) -> bool {
         self.patterns.are_damaged()
     }
 

@@ -18,7 +18,7 @@ const MOST_DEPTH: u8 = 250;
 
 impl Compiled {
     /// Fails if the columns are not those of a matcher, and says which.
-    pub(crate) fn validate(&self) -> Result<(), &'static str> {
+    pub fn validate(&self) -> Result<(), &'static str> {
         self.check_counts()?;
         let (attributes, keys) = (self.names.len(), self.keys.len() as u32);
         let whole = self.keys.is_whole(attributes)

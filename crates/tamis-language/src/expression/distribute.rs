@@ -1,0 +1,191 @@
+//! What are the conjunctions, or the clauses, of an expression?
+//!
+//! `and` is distributed over `or` for the disjunctive form, `or` over `and` for the conjunctive one.
+//! That can explode, so the size of the result is computed first, in time linear in the normal form,
+//! and compared with what is allowed. An expression that has the form already is never refused.
+
+use super::normalise::{NormalForm, NormalNode};
+use crate::error::Result;
+use crate::limits;
+
+/// Which operator is the outer one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outer {
+    /// The disjunctive form: the parts are conjunctions.
+    Or,
+    /// The conjunctive form: the parts are clauses.
+    And,
+}
+
+/// A literal of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Term {
+    /// The position of the literal in the normal form.
+    pub literal: u32,
+    /// How often it counts towards the score: `(a or b) and (a or c)` counts `a` twice where it is
+    /// chosen in both. Always 1 in a clause, which counts its best literal.
+    pub times: u32,
+}
+
+/// The parts of a form, each sorted and without repetition of a literal. Of the disjunctive form,
+/// `true` is one part without literals and `false` has no parts; the other way round for the other.
+pub type Parts = Vec<Box<[Term]>>;
+
+/// Brings a normal form into disjunctive or conjunctive form, unless that takes more than `most`
+/// literals.
+pub fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Parts> {
+    let nodes = form.nodes();
+    check_size(form, outer, most)?;
+    let mut parts: Vec<Parts> = Vec::with_capacity(nodes.len());
+    for (position, node) in (0..).zip(nodes) {
+        let made = match (node, outer) {
+            (NormalNode::Constant(value), _) => match *value == (outer == Outer::Or) {
+                true => vec![Box::default()],
+                false => Vec::new(),
+            },
+            (NormalNode::Literal(_), _) => vec![[Term { literal: position, times: 1 }].into()],
+            (NormalNode::Or(children), Outer::Or) | (NormalNode::And(children), Outer::And) => {
+                let all = children.iter().flat_map(|&child| parts[child as usize].iter().cloned());
+                distinct(all.collect(), outer)
+            }
+            (NormalNode::And(children), Outer::Or) | (NormalNode::Or(children), Outer::And) => {
+                let empty: Parts = vec![Box::default()];
+                children.iter().fold(empty, |product, &child| {
+                    let choices = &parts[child as usize];
+                    let pairs =
+                        product.iter().flat_map(|part| choices.iter().map(move |choice| (part, choice)));
+                    distinct(pairs.map(|(part, choice)| union(part, choice, outer)).collect(), outer)
+                })
+            }
+        };
+        parts.push(made);
+    }
+    Ok(parts.pop().unwrap_or_default())
+}
+
+/// Fails if the form would take more than `most` literals.
+pub fn check_size(form: &NormalForm, outer: Outer, most: usize) -> Result<()> {
+    if is_in_form(form, outer) {
+        return Ok(());
+    }
+    // The number of parts, and of literals in all of them; a product saturates, never wraps.
+    let mut sizes: Vec<(f64, f64)> = Vec::with_capacity(form.nodes().len());
+    for node in form.nodes() {
+        let size = match (node, outer) {
+            (NormalNode::Constant(_), _) => (1.0, 0.0),
+            (NormalNode::Literal(_), _) => (1.0, 1.0),
+            (NormalNode::Or(children), Outer::Or) | (NormalNode::And(children), Outer::And) => {
+                let sizes = children.iter().map(|&child| sizes[child as usize]);
+                sizes.fold((0.0, 0.0), |sum, size| (sum.0 + size.0, sum.1 + size.1))
+            }
+            (NormalNode::And(children), Outer::Or) | (NormalNode::Or(children), Outer::And) => {
+                let sizes = children.iter().map(|&child| sizes[child as usize]);
+                sizes.fold((1.0, 0.0), |(parts, literals), size| {
+                    (parts * size.0, literals * size.0 + parts * size.1)
+                })
+            }
+        };
+        sizes.push((size.0.min(f64::MAX), size.1.min(f64::MAX)));
+    }
+    let literals = sizes.last().map_or(0.0, |size| size.1);
+    let what = match outer {
+        Outer::Or => "predicates of an expression in disjunctive normal form",
+        Outer::And => "predicates of an expression in conjunctive normal form",
+    };
+    // Positions are 32-bit numbers, whatever the limits say.
+    limits::check(what, "normal_form", literals as usize, most.min(1 << 28))
+}
+
+/// Whether the parts are there already.
+pub fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
+    let nodes = form.nodes();
+    let is_literal = |child: &u32| matches!(nodes[*child as usize], NormalNode::Literal(_));
+    let (above, below) = match (nodes.last(), outer) {
+        (Some(NormalNode::Or(children)), Outer::Or) | (Some(NormalNode::And(children)), Outer::And) => {
+            (&children[..], true)
+        }
+        (Some(NormalNode::And(children)), Outer::Or) | (Some(NormalNode::Or(children)), Outer::And) => {
+            (&children[..], false)
+        }
+        _ => return true,
+    };
+    above.iter().all(|child| match &nodes[*child as usize] {
+        NormalNode::And(children) if outer == Outer::Or && below => children.iter().all(is_literal),
+        NormalNode::Or(children) if outer == Outer::And && below => children.iter().all(is_literal),
+        _ => is_literal(child),
+    })
+}
+
+/// Conjunctions without repetition: the best of equal ones is any of them. Clauses add up, and stay.
+fn distinct(mut parts: Parts, outer: Outer) -> Parts {
+    if outer == Outer::Or {
+        parts.sort_unstable();
+        parts.dedup();
+    }
+    parts
+}
+
+/// The literals of both parts, in order.
+fn union(left: &[Term], right: &[Term], outer: Outer) -> Box<[Term]> {
+    let mut all: Vec<Term> = Vec::with_capacity(left.len() + right.len());
+    all.extend_from_slice(left);
+    all.extend_from_slice(right);
+    all.sort_unstable_by_key(|term| term.literal);
+    all.dedup_by(|next, kept| {
+        let same = next.literal == kept.literal;
+        if same && outer == Outer::Or {
+            kept.times = kept.times.saturating_add(next.times);
+        }
+        same
+    });
+    all.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expression::normalise;
+    use crate::{Limits, parse};
+    use tamis_base::Error;
+
+    fn parts(text: &str, outer: Outer) -> Vec<String> {
+        let form = normalise(&parse(text, &Limits::default()).unwrap());
+        let name = |term: &Term| match &form.nodes()[term.literal as usize] {
+            NormalNode::Literal(literal) => {
+                let sign = if literal.negated { "-" } else { "" };
+                let times = if term.times > 1 { term.times.to_string() } else { String::new() };
+                format!("{times}{sign}{}", literal.attribute)
+            }
+            other => panic!("{other:?}"),
+        };
+        let parts = distribute(&form, outer, 1000).unwrap();
+        let mut parts: Vec<String> =
+            parts.iter().map(|part| part.iter().map(name).collect::<Vec<_>>().concat()).collect();
+        parts.sort();
+        parts
+    }
+
+    #[test]
+    fn both_forms() {
+        assert_eq!(parts("a and (b or c)", Outer::Or), ["ab", "ac"]);
+        assert_eq!(parts("a and (b or c)", Outer::And), ["a", "bc"]);
+        assert_eq!(parts("a or b and not c", Outer::Or), ["a", "b-c"]);
+        assert_eq!(parts("a or b and not c", Outer::And), ["a-c", "ab"]);
+        assert_eq!(parts("(a or b) and (a or c)", Outer::Or), ["2a", "ab", "ac", "bc"]);
+        assert_eq!(parts("(a and b) or (a and c)", Outer::And), ["a", "ab", "ac", "bc"]);
+        assert_eq!(parts("true", Outer::Or), [""]);
+        assert_eq!(parts("true", Outer::And), [""; 0]);
+        assert_eq!(parts("false", Outer::Or), [""; 0]);
+        assert_eq!(parts("false", Outer::And), [""]);
+    }
+
+    #[test]
+    fn what_would_explode_is_refused_with_both_numbers() {
+        let clauses: Vec<_> = (0..40).map(|i| format!("(a{i} or b{i})")).collect();
+        let form = normalise(&parse(&clauses.join(" and "), &Limits::default()).unwrap());
+        assert_eq!(distribute(&form, Outer::And, 10).unwrap().len(), 40);
+        let refused = distribute(&form, Outer::Or, 1000).unwrap_err();
+        let found = 40 << 40;
+        assert!(matches!(refused, Error::Limit { found: f, allowed: 1000, .. } if f == found), "{refused}");
+    }
+}

@@ -1,0 +1,618 @@
+//! What is the simplest form of an expression that every matcher can compile?
+//!
+//! Negation is pushed to the predicates (Ji & Jacobsen 2021, section 5.2.1), so that only `and` and
+//! `or` over signed predicates remain. `xor` and `xnor` need both polarities of their operands; each
+//! is built once and shared, so the form grows linearly with the expression. Equal parts are one
+//! part, nested equal operators are flattened, constants are folded, and the order is canonical:
+//! two expressions that differ in the order or repetition of operands have the same form.
+//!
+//! `is true`, `is not false` and the like are pushed down to the predicates, too, where they become tests of whether
+//! the predicate's term has a value.
+//!
+//! Every rule preserves the three-valued result. In particular `a and not a` stays as it is: it is
+//! unknown, not false, if `a` is unknown.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::predicate::{Predicate, Test};
+use super::tree::{Expression, Node, TruthTest};
+use crate::truth::Truth;
+use crate::value::{Value, ValueRef};
+
+/// A predicate with its sign.
+#[derive(Debug, Clone)]
+pub struct Literal {
+    /// The attribute's name.
+    pub attribute: Arc<str>,
+    /// The test, in its simplest equivalent form.
+    pub test: Test,
+    /// Whether the literal is true when the test fails.
+    pub negated: bool,
+    /// One weight per value of a set, one for any other test; `None` if all are 1 or the literal
+    /// is negated, which scores nothing.
+    pub weights: Option<Box<[f64]>>,
+}
+
+impl Literal {
+    /// The weight of a value that satisfies the test.
+    pub fn weight(&self, value: ValueRef<'_>) -> f64 {
+        match (&self.weights, &self.test) {
+            (None, _) => 1.0,
+            (Some(weights), Test::In(values)) => {
+                let found = values.binary_search_by(|known| known.as_ref().canonical_order(value));
+                found.map_or(0.0, |position| weights[position])
+            }
+            (Some(weights), _) => weights[0],
+        }
+    }
+
+    fn compare(&self, other: &Literal) -> Ordering {
+        let weights = |literal: &Literal| -> Vec<u64> {
+            literal.weights.iter().flatten().map(|weight| weight.to_bits()).collect()
+        };
+        (&self.attribute, &self.test, self.negated)
+            .cmp(&(&other.attribute, &other.test, other.negated))
+            .then_with(|| weights(self).cmp(&weights(other)))
+    }
+}
+
+impl PartialEq for Literal {
+    fn eq(&self, other: &Self) -> bool {
+        self.compare(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Literal {}
+
+impl Hash for Literal {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.attribute.hash(state);
+        self.test.hash(state);
+        self.negated.hash(state);
+        // Predicates that differ in their weights alone may be many.
+        self.weights.iter().flatten().for_each(|weight| weight.to_bits().hash(state));
+    }
+}
+
+/// A node of a [`NormalForm`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum NormalNode {
+    /// `true` or `false`; occurs only as the root.
+    Constant(bool),
+    /// A signed predicate.
+    Literal(Literal),
+    /// All of the nodes at these positions: two or more, ascending.
+    And(Box<[u32]>),
+    /// Some of the nodes at these positions: two or more, ascending.
+    Or(Box<[u32]>),
+}
+
+/// A directed acyclic graph of `and` and `or` over signed predicates.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct NormalForm {
+    nodes: Vec<NormalNode>,
+}
+
+impl NormalForm {
+    /// The nodes, operands before the nodes that use them; the last is the root.
+    #[inline]
+    pub fn nodes(&self) -> &[NormalNode] {
+        &self.nodes
+    }
+
+    /// The truth of the whole, given that of its literals.
+    pub fn truth(&self, mut literal: impl FnMut(&Literal) -> Truth) -> Truth {
+        let mut truths: Vec<Truth> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let truth = match node {
+                NormalNode::Constant(value) => Truth::from(*value),
+                NormalNode::Literal(found) => literal(found),
+                NormalNode::And(children) => {
+                    children.iter().map(|&child| truths[child as usize]).fold(Truth::True, Truth::and)
+                }
+                NormalNode::Or(children) => {
+                    children.iter().map(|&child| truths[child as usize]).fold(Truth::False, Truth::or)
+                }
+            };
+            truths.push(truth);
+        }
+        truths[truths.len() - 1]
+    }
+}
+
+/// Brings an expression into its normal form, in time linear in its size but for sorting.
+pub fn normalise(expression: &Expression) -> NormalForm {
+    let mut builder = Builder::default();
+    let root = Normaliser::default().build(expression, &mut builder);
+    builder.canonical(root)
+}
+
+/// Stores the parts of normal forms, equal parts once: a part is identified by its number, and its operands have
+/// smaller numbers.
+pub trait Parts {
+    /// The part that is `true` or `false`.
+    fn constant(&mut self, value: bool) -> u32;
+
+    /// The part that is a predicate or its negation; called for every predicate of an expression.
+    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32;
+
+    /// The conjunction or disjunction of two parts or more: ascending, distinct, no constants, and
+    /// none of them the same operator.
+    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32;
+
+    /// What a part is.
+    fn kind(&self, part: u32) -> PartKind<'_>;
+}
+
+/// As much of a part as joining it to others takes.
+pub enum PartKind<'a> {
+    /// Always true, or always false.
+    Constant(bool),
+    /// A predicate, negated or not.
+    Literal,
+    /// All of these parts.
+    And(&'a [u32]),
+    /// Any of these parts.
+    Or(&'a [u32]),
+}
+
+/// The polarities in which a node can be needed. For a node that is never unknown, the last four equal one of the first two.
+const POSITIVE: usize = 0;
+const NEGATIVE: usize = 1;
+const IS_TRUE: usize = 2;
+const IS_FALSE: usize = 3;
+const NOT_TRUE: usize = 4;
+const NOT_FALSE: usize = 5;
+const POLARITIES: usize = 6;
+
+/// The polarity of an operand whose negation has this polarity.
+const OPPOSITE: [usize; POLARITIES] = [NEGATIVE, POSITIVE, IS_FALSE, IS_TRUE, NOT_FALSE, NOT_TRUE];
+/// The polarity with the opposite truth.
+const NEGATION: [usize; POLARITIES] = [NEGATIVE, POSITIVE, NOT_TRUE, NOT_FALSE, IS_TRUE, IS_FALSE];
+
+/// Whether a polarity holds if the node is true, and not if it is false.
+fn is_upright(polarity: usize) -> bool {
+    matches!(polarity, POSITIVE | IS_TRUE | NOT_FALSE)
+}
+
+/// Takes expressions apart; kept for its memory.
+#[derive(Debug, Default)]
+pub struct Normaliser {
+    /// The polarities in which each node is needed, as bits.
+    needed: Vec<u8>,
+    /// The part of each node, in each polarity.
+    built: Vec<[u32; POLARITIES]>,
+    operands: Vec<usize>,
+    /// The parts of leaves.
+    leaves: Vec<u32>,
+    joined: Vec<u32>,
+}
+
+impl Normaliser {
+    /// The part of a whole expression.
+    pub fn build(&mut self, expression: &Expression, parts: &mut impl Parts) -> u32 {
+        let nodes = expression.nodes();
+        if let Some((root @ (Node::And(count) | Node::Or(count)), leaves)) = nodes.split_last()
+            && leaves.len() == *count as usize
+        {
+            return self.flat(matches!(root, Node::And(_)), leaves, parts);
+        }
+        let starts = expression.starts();
+        self.find_needed(expression, &starts);
+        self.built.clear();
+        for index in 0..nodes.len() {
+            self.operands.clear();
+            self.operands.extend(expression.operands_reversed(index, &starts));
+            let mut built = [u32::MAX; POLARITIES];
+            for (polarity, part) in built.iter_mut().enumerate() {
+                if self.needed[index] & 1 << polarity != 0 {
+                    *part = self.part(nodes, index, polarity, parts);
+                }
+            }
+            self.built.push(built);
+        }
+        self.built[nodes.len() - 1][POSITIVE]
+    }
+
+    /// The part of a connective whose operands are leaves, as most expressions are.
+    fn flat(&mut self, conjunction: bool, leaves: &[Node], parts: &mut impl Parts) -> u32 {
+        self.leaves.clear();
+        for leaf in leaves {
+            self.leaves.push(match leaf {
+                Node::Predicate(predicate) => parts.literal(predicate, predicate.negated()),
+                other => parts.constant(matches!(other, Node::Constant(true))),
+            });
+        }
+        join(conjunction, self.leaves.iter().copied(), &mut self.joined, parts)
+    }
+
+    /// The part of a node whose operands are built, in one polarity.
+    fn part(&mut self, nodes: &[Node], index: usize, polarity: usize, parts: &mut impl Parts) -> u32 {
+        let node = &nodes[index];
+        match node {
+            Node::Constant(value) => parts.constant(*value == is_upright(polarity)),
+            Node::Predicate(predicate) => {
+                let literal = parts.literal(predicate, predicate.negated() == is_upright(polarity));
+                let unknown = if polarity < IS_TRUE { None } else { predicate.when_unknown() };
+                let Some(unknown) = unknown else { return literal };
+                let known = matches!(polarity, IS_TRUE | IS_FALSE);
+                let unknown = parts.literal(&unknown, known);
+                join(known, [literal, unknown].into_iter(), &mut self.joined, parts)
+            }
+            Node::Not => self.built[self.operands[0]][OPPOSITE[polarity]],
+            Node::And(_) | Node::Or(_) => {
+                let conjunction = matches!(node, Node::And(_)) == is_upright(polarity);
+                let built = self.operands.iter().map(|&operand| self.built[operand][polarity]);
+                join(conjunction, built, &mut self.joined, parts)
+            }
+            Node::Xor | Node::Xnor => {
+                // The operands differ (xor) or agree (xnor); negating one gives the other. What is not true or
+                // not false is the negation of what is.
+                let negation = polarity >= NOT_TRUE;
+                let asked = if negation { NEGATION[polarity] } else { polarity };
+                let differ = matches!(node, Node::Xor) == is_upright(asked);
+                let (holds, fails) = match asked {
+                    POSITIVE | NEGATIVE => (POSITIVE, NEGATIVE),
+                    _ => (IS_TRUE, IS_FALSE),
+                };
+                let [left, right] = [self.built[self.operands[1]], self.built[self.operands[0]]];
+                let mut pair = |first: usize, second: usize| {
+                    let signs = if negation { [NEGATION[first], NEGATION[second]] } else { [first, second] };
+                    let operands = [left[signs[0]], right[signs[1]]].into_iter();
+                    join(!negation, operands, &mut self.joined, parts)
+                };
+                let both = match differ {
+                    true => [pair(holds, fails), pair(fails, holds)],
+                    false => [pair(holds, holds), pair(fails, fails)],
+                };
+                join(negation, both.into_iter(), &mut self.joined, parts)
+            }
+            Node::Is(test) => {
+                if let Some(predicate) = tested_alone(*test, &nodes[..index]) {
+                    let negated = test.negated == is_upright(polarity);
+                    return match predicate.when_unknown() {
+                        Some(unknown) => parts.literal(&unknown, negated),
+                        None => parts.constant(negated),
+                    };
+                }
+                let operand = self.built[self.operands[0]];
+                match asked_by(*test, is_upright(polarity)) {
+                    [single] => operand[*single],
+                    several => {
+                        let conjunction = several[0] == NOT_TRUE;
+                        let both = several.iter().map(|asked| operand[*asked]);
+                        join(conjunction, both, &mut self.joined, parts)
+                    }
+                }
+            }
+        }
+    }
+
+    fn find_needed(&mut self, expression: &Expression, starts: &[u32]) {
+        let nodes = expression.nodes();
+        self.needed.clear();
+        self.needed.resize(nodes.len(), 0);
+        self.needed[nodes.len() - 1] = 1 << POSITIVE;
+        // A node follows its operands, so going backwards settles a node before its operands.
+        for index in (0..nodes.len()).rev() {
+            let mine = self.needed[index];
+            let asked = (0..POLARITIES).filter(|polarity| mine & 1 << polarity != 0);
+            let theirs = match nodes[index] {
+                Node::Constant(_) | Node::Predicate(_) => continue,
+                Node::And(_) | Node::Or(_) => mine,
+                Node::Not => asked.fold(0, |bits, polarity| bits | 1 << OPPOSITE[polarity]),
+                Node::Xor | Node::Xnor => {
+                    asked.fold(0, |bits, polarity| bits | 1 << polarity | 1 << OPPOSITE[polarity])
+                }
+                // The operand of a node is right before it. It is needed at least for explanations.
+                Node::Is(test) if tested_alone(test, &nodes[..index]).is_some() => 1 << POSITIVE,
+                Node::Is(test) => asked.fold(0, |bits, polarity| {
+                    asked_by(test, is_upright(polarity)).iter().fold(bits, |bits, asked| bits | 1 << asked)
+                }),
+            };
+            for operand in expression.operands_reversed(index, starts) {
+                self.needed[operand] |= theirs;
+            }
+        }
+    }
+}
+
+/// A predicate that is unknown whenever the operand of a test for being unknown is, which takes one literal: the
+/// operand itself, or one of several that are unknown together, such as the parts of a set with networks. The operand
+/// is the last of the nodes.
+fn tested_alone(test: TruthTest, nodes: &[Node]) -> Option<&Predicate> {
+    if test.truth != Truth::Unknown {
+        return None;
+    }
+    let end = nodes.iter().rposition(|node| !matches!(node, Node::Not))?;
+    let operands = match &nodes[end] {
+        Node::Predicate(_) => &nodes[end..=end],
+        // They are its operands if all of them are predicates.
+        Node::And(count) | Node::Or(count) => &nodes[end.checked_sub(*count as usize)?..end],
+        _ => return None,
+    };
+    let mut predicates = operands.iter().map(|node| match node {
+        Node::Predicate(predicate) => Some(predicate),
+        _ => None,
+    });
+    let first = predicates.next()??;
+    if operands.len() == 1 {
+        return Some(first);
+    }
+    let asked = first.when_unknown()?;
+    let same = |predicate: &Arc<Predicate>| {
+        predicate.when_unknown().is_some_and(|unknown| unknown.attribute() == asked.attribute())
+    };
+    predicates.all(|predicate| predicate.is_some_and(same)).then_some(first)
+}
+
+/// The polarities that `is`, or its negation, needs of its operand: one of these, both of the last two, or either of
+/// the two before.
+fn asked_by(test: TruthTest, upright: bool) -> &'static [usize] {
+    match (test.truth, test.negated != upright) {
+        (Truth::True, true) => &[IS_TRUE],
+        (Truth::True, false) => &[NOT_TRUE],
+        (Truth::False, true) => &[IS_FALSE],
+        (Truth::False, false) => &[NOT_FALSE],
+        (Truth::Unknown, true) => &[NOT_TRUE, NOT_FALSE],
+        (Truth::Unknown, false) => &[IS_TRUE, IS_FALSE],
+    }
+}
+
+/// The conjunction or disjunction of parts, flattened, deduplicated, constants folded. `joined` is
+/// kept for its memory.
+fn join(
+    conjunction: bool,
+    operands: impl Iterator<Item = u32>,
+    joined: &mut Vec<u32>,
+    parts: &mut impl Parts,
+) -> u32 {
+    joined.clear();
+    for operand in operands {
+        match (parts.kind(operand), conjunction) {
+            // The neutral constant adds nothing; the other decides.
+            (PartKind::Constant(value), _) if value == conjunction => {}
+            (PartKind::Constant(_), _) => return operand,
+            (PartKind::And(nested), true) | (PartKind::Or(nested), false) => joined.extend_from_slice(nested),
+            _ => joined.push(operand),
+        }
+    }
+    joined.sort_unstable();
+    joined.dedup();
+    match joined[..] {
+        [] => parts.constant(conjunction),
+        [single] => single,
+        _ => parts.operator(conjunction, joined),
+    }
+}
+
+/// Builds nodes bottom-up; equal nodes are one node.
+///
+/// Nodes are interned in three more places, each of which holds something else. The compiled matcher keeps the parts
+/// of millions of expressions as words in one arena (`matcher/compiled/ir`), where values are numbers; here they are those
+/// of one expression, and callers read their values. The A-Tree of `tamis-papers` counts the uses of its nodes, which go
+/// with the last one. The decision diagrams of `tamis-lab` intern decisions, which have a predicate and two branches.
+#[derive(Default)]
+struct Builder {
+    nodes: Vec<NormalNode>,
+    positions: HashMap<NormalNode, u32, ahash::RandomState>,
+}
+
+impl Parts for Builder {
+    fn constant(&mut self, value: bool) -> u32 {
+        self.intern(NormalNode::Constant(value))
+    }
+
+    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32 {
+        self.intern(NormalNode::Literal(Literal {
+            attribute: predicate.attribute().clone(),
+            test: simplest(predicate.test()).into_owned(),
+            negated,
+            weights: if negated { None } else { predicate.weights().map(Box::from) },
+        }))
+    }
+
+    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32 {
+        self.intern(match conjunction {
+            true => NormalNode::And(operands.into()),
+            false => NormalNode::Or(operands.into()),
+        })
+    }
+
+    fn kind(&self, part: u32) -> PartKind<'_> {
+        match &self.nodes[part as usize] {
+            NormalNode::Constant(value) => PartKind::Constant(*value),
+            NormalNode::Literal(_) => PartKind::Literal,
+            NormalNode::And(operands) => PartKind::And(operands),
+            NormalNode::Or(operands) => PartKind::Or(operands),
+        }
+    }
+}
+
+impl Builder {
+    fn intern(&mut self, node: NormalNode) -> u32 {
+        if let Some(&position) = self.positions.get(&node) {
+            return position;
+        }
+        let position = self.nodes.len() as u32;
+        self.nodes.push(node.clone());
+        self.positions.insert(node, position);
+        position
+    }
+
+    /// The nodes below `root`, lower levels first and each level in an order that depends on
+    /// nothing but what the nodes mean.
+    fn canonical(self, root: u32) -> NormalForm {
+        let children = |position: u32| match &self.nodes[position as usize] {
+            NormalNode::And(children) | NormalNode::Or(children) => &children[..],
+            _ => &[],
+        };
+        // Operands were made before the nodes that use them, so one pass down finds what is used
+        // and one pass up the level of each.
+        let mut used = vec![false; self.nodes.len()];
+        used[root as usize] = true;
+        for position in (0..=root).rev() {
+            if used[position as usize] {
+                for &child in children(position) {
+                    used[child as usize] = true;
+                }
+            }
+        }
+        let mut levels = vec![0u32; self.nodes.len()];
+        let mut order: Vec<u32> = Vec::new();
+        for position in 0..=root {
+            if used[position as usize] {
+                let highest = children(position).iter().map(|&child| levels[child as usize] + 1).max();
+                levels[position as usize] = highest.unwrap_or(0);
+                order.push(position);
+            }
+        }
+        order.sort_by_key(|&position| levels[position as usize]);
+        let mut ranks = vec![u32::MAX; self.nodes.len()];
+        let mut nodes: Vec<NormalNode> = Vec::with_capacity(order.len());
+        for level in order.chunk_by(|a, b| levels[*a as usize] == levels[*b as usize]) {
+            let mut ranked: Vec<(u32, NormalNode)> = level
+                .iter()
+                .map(|&position| {
+                    let rank = |children: &[u32]| {
+                        let mut ranked: Box<[u32]> =
+                            children.iter().map(|&child| ranks[child as usize]).collect();
+                        ranked.sort_unstable();
+                        ranked
+                    };
+                    let node = match &self.nodes[position as usize] {
+                        NormalNode::And(children) => NormalNode::And(rank(children)),
+                        NormalNode::Or(children) => NormalNode::Or(rank(children)),
+                        leaf => leaf.clone(),
+                    };
+                    (position, node)
+                })
+                .collect();
+            ranked.sort_unstable_by(|a, b| compare_within_level(&a.1, &b.1));
+            for (position, node) in ranked {
+                ranks[position as usize] = nodes.len() as u32;
+                nodes.push(node);
+            }
+        }
+        NormalForm { nodes }
+    }
+}
+
+fn compare_within_level(a: &NormalNode, b: &NormalNode) -> Ordering {
+    match (a, b) {
+        (NormalNode::Literal(a), NormalNode::Literal(b)) => a.compare(b),
+        (NormalNode::And(a), NormalNode::And(b)) | (NormalNode::Or(a), NormalNode::Or(b)) => a.cmp(b),
+        (NormalNode::And(_), NormalNode::Or(_)) => Ordering::Less,
+        (NormalNode::Or(_), NormalNode::And(_)) => Ordering::Greater,
+        // A constant is the only node of its form, and literals are the only others of level 0.
+        _ => Ordering::Equal,
+    }
+}
+
+/// The simplest test that every value answers alike, so that more predicates are shared.
+pub fn simplest(test: &Test) -> Cow<'_, Test> {
+    match test {
+        Test::In(values) if values.len() == 1 => Cow::Owned(Test::Equal(values[0].clone())),
+        Test::Between(low, high) if low == high => Cow::Owned(Test::Equal(low.clone())),
+        Test::Like(pattern) => Cow::Owned(simplest_like(pattern)),
+        other => Cow::Borrowed(other),
+    }
+}
+
+/// A pattern whose only wildcards are `%` at its ends is a prefix, a suffix, a substring or a whole string.
+fn simplest_like(pattern: &Arc<str>) -> Test {
+    let mut pieces = vec![String::new()];
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        let piece = pieces.last_mut();
+        match (character, piece) {
+            ('%', _) => pieces.push(String::new()),
+            ('_', _) | (_, None) => return Test::Like(pattern.clone()),
+            ('\\', Some(piece)) => piece.extend(characters.next()),
+            (character, Some(piece)) => piece.push(character),
+        }
+    }
+    let [first, middle @ .., last] = &pieces[..] else {
+        return Test::Equal(Value::String(pieces.concat().into()));
+    };
+    let mut middle = middle.iter().filter(|piece| !piece.is_empty());
+    match (first.as_str(), middle.next(), last.as_str()) {
+        (first, None, "") => Test::StartsWith(first.into()),
+        ("", None, last) => Test::EndsWith(last.into()),
+        ("", Some(part), "") if middle.next().is_none() => Test::Contains(part.as_str().into()),
+        _ => Test::Like(pattern.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, parse};
+
+    fn form(text: &str) -> NormalForm {
+        normalise(&parse(text, &Limits::default()).unwrap())
+    }
+
+    #[test]
+    fn order_and_repetition_do_not_matter() {
+        let expected = form("a and b and (c or d)");
+        assert_eq!(form("(d or c or d) and (b and a) and a"), expected);
+        assert_eq!(form("not (not a or not b or not (c or d))"), expected);
+        assert_eq!(form("a xor b"), form("b xor a"));
+        assert_eq!(form("not (a xor b)"), form("a xnor b"));
+        assert_eq!(form("a in (1)"), form("a = 1"));
+        assert_eq!(form("a like 'x%'"), form("a starts with 'x'"));
+        assert_eq!(form("a like '%%x\\_%'"), form("a contains 'x_'"));
+        assert_eq!(form("a like '%x'"), form("a ends with 'x'"));
+        assert_eq!(form("a like '%'"), form("a starts with ''"));
+        assert_eq!(form("a like ''"), form("a = ''"));
+    }
+
+    #[test]
+    fn what_is_unknown_together_is_asked_once() {
+        let expected = form("a = 1 is unknown");
+        for text in ["a > 2 is unknown", "(not a in (1, 2)) is unknown", "(a = 1 or a > 2) is unknown"] {
+            assert_eq!(form(text), expected);
+        }
+        assert_eq!(form("(not (a > 1 and a < 5)) is not unknown"), form("a = 1 is not unknown"));
+        assert_ne!(form("(a = 1 or b = 2) is unknown"), expected);
+        assert_ne!(form("(a = 1 or exists(a)) is unknown"), expected);
+    }
+
+    #[test]
+    fn constants_are_folded() {
+        assert_eq!(form("a and true"), form("a"));
+        assert_eq!(form("a or false"), form("a"));
+        assert_eq!(form("a and false").nodes(), [NormalNode::Constant(false)]);
+        assert_eq!(form("a or not false").nodes(), [NormalNode::Constant(true)]);
+        assert_eq!(form("a xor true"), form("not a"));
+        assert_eq!(form("a xnor true"), form("a"));
+    }
+
+    #[test]
+    fn a_contradiction_is_not_folded() {
+        assert_eq!(form("a and not a").nodes().len(), 3);
+    }
+
+    #[test]
+    fn weights_distinguish_positive_literals_only() {
+        assert_ne!(form("a = 1^2"), form("a = 1"));
+        assert_eq!(form("not a = 1^2"), form("a != 1"));
+        assert_eq!(form("a = 1^2 and a = 1^2"), form("a = 1^2"));
+    }
+
+    #[test]
+    fn nested_xor_stays_linear() {
+        let size = |count: usize| {
+            let text: Vec<_> = (0..count).map(|i| format!("(a{i} and b{i} or c{i})")).collect();
+            let limits = Limits::none();
+            normalise(&parse(&text.join(" xor "), &limits).unwrap()).nodes().len()
+        };
+        let (small, large) = (size(100), size(1000));
+        assert!(large <= 10 * small + 100, "{small} nodes for 100, {large} for 1000");
+    }
+}

@@ -1,0 +1,166 @@
+//! Intermediate results for one document.
+
+use super::Slot;
+
+/// The work that matching a document took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// The states, or path pieces, that its elements led to; for `auto`, the state sets.
+    pub transitions: u64,
+    /// How often an element completed a path that filters need; for `auto`, the number of such
+    /// paths.
+    pub paths: u64,
+    /// How often the values of a filter were tested.
+    pub tested: u64,
+    /// The number of filters that were evaluated on the whole document.
+    pub evaluated: u64,
+    /// Units of work, as [`Limits`](crate::Limits) bound them.
+    pub units: u64,
+}
+
+/// A mark instead of a failure count: the filter will be evaluated.
+pub const EVALUATED: u32 = u32::MAX;
+
+/// Intermediate results for one document. Both tables are stamped with the document's number, which
+/// never repeats, so they need no clearing.
+#[derive(Debug)]
+pub struct Answers {
+    pub document: u64,
+    /// For every path, the last document that reached it.
+    pub reached: Vec<u64>,
+    /// For every filter, the document that its mark belongs to, and the mark: groups reached, or
+    /// value tests failed.
+    pub marks: Vec<(u64, u32)>,
+    pub matched: Bits,
+    pub evaluate: Vec<Slot>,
+    pub work: Work,
+}
+
+impl Answers {
+    pub fn mark(&self, slot: Slot) -> u32 {
+        let (document, mark) = self.marks[slot as usize];
+        if document == self.document { mark } else { 0 }
+    }
+
+    /// Marks a filter with value tests to be evaluated at the end.
+    pub fn defer(&mut self, slot: Slot) {
+        if self.mark(slot) != EVALUATED {
+            self.set_mark(slot, EVALUATED);
+            self.evaluate.push(slot);
+        }
+    }
+
+    pub fn set_mark(&mut self, slot: Slot, mark: u32) {
+        self.marks[slot as usize] = (self.document, mark);
+    }
+}
+
+/// Words per block: one cache line.
+const BLOCK: usize = 8;
+
+/// A set of small numbers that is drained in ascending order, in time proportional to its size. A
+/// [`ListedSet`](tamis_base::reusable::ListedSet) would have to be sorted.
+#[derive(Debug)]
+pub struct Bits {
+    words: Vec<u64>,
+    /// Which blocks may contain bits.
+    used: Vec<bool>,
+    /// Whether all blocks may contain bits.
+    dense: bool,
+}
+
+impl Bits {
+    pub fn new(size: usize) -> Bits {
+        let blocks = size.div_ceil(64 * BLOCK);
+        Bits { words: vec![0; blocks * BLOCK], used: vec![false; blocks], dense: false }
+    }
+
+    #[inline]
+    pub fn is_set(&self, bit: u32) -> bool {
+        self.words[bit as usize / 64] >> (bit % 64) & 1 == 1
+    }
+
+    #[inline]
+    pub fn set(&mut self, bit: u32) {
+        let word = bit as usize / 64;
+        self.words[word] |= 1 << (bit % 64);
+        self.used[word / BLOCK] = true;
+    }
+
+    /// Sets several bits. If there are at least as many as blocks, used blocks are no longer
+    /// tracked.
+    pub fn set_all(&mut self, bits: &[u32]) {
+        self.dense |= bits.len() >= self.used.len() && !bits.is_empty();
+        if !self.dense {
+            return bits.iter().for_each(|bit| self.set(*bit));
+        }
+        for &bit in bits {
+            self.words[bit as usize / 64] |= 1 << (bit % 64);
+        }
+    }
+
+    /// Empties the set, and calls `found` with its numbers in ascending order, some at a time.
+    pub fn drain(&mut self, mut found: impl FnMut(&[u32])) {
+        // Write eight numbers at a time, even if a word has fewer bits, to avoid mispredicted
+        // branches. With 12 of 64 bits set, matching 500,000 filters took 2.9 ns per match instead
+        // of 3.1 (`make bench`).
+        let mut numbers = [0; 64 * BLOCK + AT_ONCE];
+        let dense = std::mem::take(&mut self.dense);
+        for (block, used) in self.used.iter_mut().enumerate() {
+            if !std::mem::take(used) && !dense {
+                continue;
+            }
+            let mut count = 0;
+            for (at, word) in self.words[block * BLOCK..][..BLOCK].iter_mut().enumerate() {
+                let first = ((block * BLOCK + at) * 64) as u32;
+                count += write_numbers(std::mem::take(word), first, &mut numbers[count..]);
+            }
+            found(&numbers[..count]);
+        }
+    }
+}
+
+/// How many numbers are written at a time, valid or not.
+const AT_ONCE: usize = 8;
+
+/// Writes the positions of a word's bits, offset by `first`. Returns their number.
+#[inline]
+fn write_numbers(mut word: u64, first: u32, numbers: &mut [u32]) -> usize {
+    let count = word.count_ones() as usize;
+    for some in numbers.chunks_exact_mut(AT_ONCE) {
+        for number in some {
+            *number = first + word.trailing_zeros();
+            word &= word.wrapping_sub(1);
+        }
+        if word == 0 {
+            break;
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_come_out_in_order() {
+        let mut bits = Bits::new(2000);
+        for step in [1, 2, 3, 7, 63, 64, 511, 1999] {
+            let expected: Vec<u32> = (0..2000).step_by(step).collect();
+            expected.iter().rev().for_each(|bit| bits.set(*bit));
+            assert!(bits.is_set(0) && bits.is_set(step as u32 % 2000) && (step == 1 || !bits.is_set(1)));
+            let mut found = Vec::new();
+            bits.drain(|some| found.extend_from_slice(some));
+            assert_eq!(found, expected);
+            bits.drain(|some| assert!(some.is_empty(), "nothing is left"));
+            bits.set(7);
+            bits.set_all(&expected);
+            found.clear();
+            bits.drain(|some| found.extend_from_slice(some));
+            let with_seven: std::collections::BTreeSet<u32> = expected.into_iter().chain([7]).collect();
+            assert!(found.into_iter().eq(with_seven));
+            bits.drain(|some| assert!(some.is_empty(), "nothing is left"));
+        }
+    }
+}
