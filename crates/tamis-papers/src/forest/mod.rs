@@ -16,9 +16,9 @@ use tamis::event::{Attributes, Event};
 use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::{Scratch, Slot};
 
-/// The most leaves of all trees together. Beyond it expressions are evaluated instead: the numbers that
-/// labels are made of, and places among the labels of up to 20 bytes, have 32 bits, and none ever wraps.
-const MOST_LEAVES: usize = 1 << 27;
+/// The most leaves of all trees together. Beyond it expressions are evaluated instead: places among the labels, of
+/// up to 20 bytes each, have 31 bits, the numbers that labels are made of are no larger, and none ever wraps.
+const MOST_LEAVES: usize = 1 << 26;
 
 /// What makes a leaf true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,7 +94,7 @@ impl<'a> ForestBuilder<'a> {
         self,
         expressions: impl IntoIterator<Item = &'e Expression>,
         mut label: impl FnMut(Tree<'_>),
-    ) -> Forest {
+    ) -> (Forest, SourceNumbers) {
         let mut conjunctions = ConjunctionBuilder::new(self.attributes, self.missing, true);
         let mut graph = Graph::default();
         let (mut slot, mut shared, mut leaves) = (0, 0, 0usize);
@@ -115,11 +115,23 @@ impl<'a> ForestBuilder<'a> {
             slot += 1;
         }
         shared = graph.show(shared, &mut label);
-        Forest {
-            conjunctions: conjunctions.finish(|_| 1.0),
-            expressions: slot,
-            shared,
-            fallback: Fallback::new(&refused, self.attributes, self.missing),
+        let (conjunctions, numbers) = conjunctions.finish(|_| 1.0);
+        let fallback = Fallback::new(&refused, self.attributes, self.missing);
+        (Forest { conjunctions, expressions: slot, shared, fallback }, SourceNumbers(numbers))
+    }
+}
+
+/// The numbers that sources have once all are known: first conjunctions as their index numbers them, then shared
+/// trees.
+#[derive(Debug)]
+pub(crate) struct SourceNumbers(Vec<ConjunctionId>);
+
+impl SourceNumbers {
+    /// The number of a source.
+    pub fn of(&self, source: Source) -> u32 {
+        match source {
+            Source::Conjunction(conjunction) => self.0[conjunction as usize],
+            Source::Shared(shared) => self.0.len() as u32 + shared,
         }
     }
 }
@@ -128,14 +140,6 @@ impl Forest {
     /// How many things can make a leaf true.
     pub fn sources(&self) -> usize {
         self.conjunctions.len() + self.shared as usize
-    }
-
-    /// The number of a source.
-    pub fn number(&self, source: Source) -> u32 {
-        match source {
-            Source::Conjunction(conjunction) => conjunction,
-            Source::Shared(shared) => self.conjunctions.len() as u32 + shared,
-        }
     }
 
     /// Adds the expressions that are evaluated and true to those found from `first` on, which ascend.
