@@ -107,9 +107,9 @@ impl Mark for u8 {
         }
         // The number of bits of each byte, the highest not counted.
         let mut counts = word & !HIGHEST;
-        counts -= counts >> 1 & ONES * 0x55;
-        counts = (counts & ONES * 0x33) + (counts >> 2 & ONES * 0x33);
-        counts = (counts + (counts >> 4)) & ONES * 0x0F;
+        counts -= (counts >> 1) & (ONES * 0x55);
+        counts = (counts & (ONES * 0x33)) + ((counts >> 2) & (ONES * 0x33));
+        counts = (counts + (counts >> 4)) & (ONES * 0x0F);
         // A byte reaches its highest bit if its count is at least this.
         let at_least = |least: u64| (counts + ONES * (128 - least)) & HIGHEST;
         let ruled_out = word & HIGHEST;
@@ -118,7 +118,7 @@ impl Mark for u8 {
             let rejected = at_least(needed.max(2) as u64 - 1) & ruled_out;
             counters.candidates += u64::from(rejected.count_ones());
         }
-        *marks = (word & (live >> 7) * 255).to_le_bytes();
+        *marks = (word & ((live >> 7) * 255)).to_le_bytes();
         live
     }
 }
