@@ -1,6 +1,6 @@
 //! Scratch memory of these matchers.
 
-use tamis::matcher::extend::ScratchExtension;
+use tamis::matcher::extend::{OrderedSet, ScratchExtension};
 use tamis::matcher::{Counters, Scratch};
 
 use crate::atree::ATreeScratch;
@@ -14,6 +14,8 @@ use crate::interval::IntervalScratch;
 pub(crate) struct Working {
     pub atree: ATreeScratch,
     pub conjunction: ConjunctionScratch,
+    /// The slots that match, for sorting them. Empty between uses.
+    pub slots: OrderedSet,
     pub dewey: DeweyScratch,
     pub interval: IntervalScratch,
     pub cnf: CnfScratch,

@@ -29,7 +29,7 @@ fn figure_8() {
         assert_eq!(attributes.intern(&name.into()), number);
     }
     let texts: Vec<&str> = EXPRESSIONS.into_iter().chain([BOUNDS]).collect();
-    let mut lists = build(&texts, &attributes, Missing::False).postings.describe();
+    let mut lists = build(&texts, &attributes, Missing::False).postings.describe(|slot| slot + 1);
     lists.retain(|list| !list.starts_with('8'));
     // A key with its bound, then entries of an id, a sign, the number of the clause (of the negated
     // predicate with `not in`) and a weight. Clauses are numbered in their canonical order.

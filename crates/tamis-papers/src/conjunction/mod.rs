@@ -7,6 +7,7 @@
 //! would be wrong: two values of a list may satisfy one predicate, and one value two.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::postings::{Hit, Kind, LiteralId, PostingScratch, Postings, PostingsBuilder, Role, Sense};
 use tamis::Missing;
@@ -26,7 +27,8 @@ pub(crate) type Factor = (LiteralId, u32);
 pub(crate) struct ConjunctionBuilder<'a> {
     postings: PostingsBuilder<'a>,
     ids: Option<HashMap<Box<[Factor]>, ConjunctionId, ahash::RandomState>>,
-    next: ConjunctionId,
+    /// By conjunction: its size.
+    sizes: Vec<u32>,
 }
 
 impl<'a> ConjunctionBuilder<'a> {
@@ -34,7 +36,7 @@ impl<'a> ConjunctionBuilder<'a> {
     /// next number.
     pub fn new(attributes: &'a Attributes, missing: Missing, share: bool) -> ConjunctionBuilder<'a> {
         let postings = PostingsBuilder::new(attributes, missing);
-        ConjunctionBuilder { postings, ids: share.then(HashMap::default), next: 0 }
+        ConjunctionBuilder { postings, ids: share.then(HashMap::default), sizes: Vec::new() }
     }
 
     /// The number of each literal of a form, by position.
@@ -42,23 +44,24 @@ impl<'a> ConjunctionBuilder<'a> {
         self.postings.literals(form)
     }
 
-    /// The number of the conjunction of these literals, which are distinct and in the order of
-    /// their normal form, so that equal conjunctions are equal here. The empty conjunction is
-    /// always true.
+    /// The number of the conjunction of these literals, each given once, in the order of their normal
+    /// form, which is the same for equal ones. The conjunction of none is always true. The index numbers
+    /// conjunctions otherwise.
     pub fn insert(&mut self, factors: Vec<Factor>) -> ConjunctionId {
-        let id = self.next;
+        let id = self.sizes.len() as ConjunctionId;
         if let Some(ids) = &mut self.ids {
             if let Some(&known) = ids.get(&factors[..]) {
                 return known;
             }
             ids.insert(factors.clone().into(), id);
         }
-        self.next += 1;
-        self.enter(id, &factors);
+        let size = self.enter(id, &factors);
+        self.sizes.push(size);
         id
     }
 
-    fn enter(&mut self, id: ConjunctionId, factors: &[Factor]) {
+    /// Enters a conjunction and returns its size.
+    fn enter(&mut self, id: ConjunctionId, factors: &[Factor]) -> u32 {
         let postings = &mut self.postings;
         // Guards for negations that require a value of their attribute, unless another predicate
         // implies it.
@@ -92,11 +95,24 @@ impl<'a> ConjunctionBuilder<'a> {
         if size == 0 {
             postings.enter_always(id, size, Role::new(Kind::Positive, 0));
         }
+        size
     }
 
-    /// Builds the index; `boost` multiplies all weights of a conjunction.
-    pub fn finish(self, boost: impl Fn(ConjunctionId) -> f64) -> ConjunctionIndex {
-        ConjunctionIndex { postings: self.postings.finish(boost), conjunctions: self.next }
+    /// Lays the index out; `boost` multiplies all weights of a conjunction. Conjunctions are numbered by size, and
+    /// within a size in the order of their insertion: also returns the number of each by the one that
+    /// [`insert`](Self::insert) gave it.
+    pub fn finish(self, boost: impl Fn(ConjunctionId) -> f64) -> (ConjunctionIndex, Vec<ConjunctionId>) {
+        let ConjunctionBuilder { mut postings, sizes, .. } = self;
+        let mut order: Vec<ConjunctionId> = (0..sizes.len() as ConjunctionId).collect();
+        order.sort_by_key(|&inserted| sizes[inserted as usize]);
+        let mut numbers = vec![0; sizes.len()];
+        (0..).zip(&order).for_each(|(number, &inserted)| numbers[inserted as usize] = number);
+        postings.renumber(&numbers);
+        let postings = postings.finish(|number| boost(order[number as usize]));
+        let below = |size: u32| order.partition_point(|&inserted| sizes[inserted as usize] < size) as u32;
+        let ranges = (0..postings.sizes()).map(|rank| postings.size(rank));
+        let ranges = ranges.map(|size| below(size)..below(size.saturating_add(1))).collect();
+        (ConjunctionIndex { postings, conjunctions: sizes.len() as u32, ranges }, numbers)
     }
 }
 
@@ -105,6 +121,8 @@ impl<'a> ConjunctionBuilder<'a> {
 pub(crate) struct ConjunctionIndex {
     postings: Postings,
     conjunctions: u32,
+    /// By the rank of a size: its conjunctions.
+    ranges: Vec<Range<ConjunctionId>>,
 }
 
 /// Working memory of a search.
@@ -123,6 +141,11 @@ impl ConjunctionIndex {
         self.conjunctions as usize
     }
 
+    /// The conjunctions of a size.
+    pub fn of_size(&self, rank: usize) -> Range<ConjunctionId> {
+        self.ranges[rank].clone()
+    }
+
     pub fn postings(&self) -> &Postings {
         &self.postings
     }
@@ -139,7 +162,7 @@ impl ConjunctionIndex {
         self.postings.begin(event, &mut scratch.postings);
         for rank in (0..self.postings.sizes()).rev() {
             if !scratch.postings.without_skipping
-                && self.postings.gather(rank, self.conjunctions, &mut scratch.postings, &mut found)
+                && self.postings.gather(rank, self.of_size(rank), &mut scratch.postings, &mut found)
             {
                 continue;
             }

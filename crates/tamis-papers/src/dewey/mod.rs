@@ -68,7 +68,7 @@ impl Dewey {
 
     fn build<'a>(builder: ForestBuilder<'_>, expressions: impl IntoIterator<Item = &'a Expression>) -> Dewey {
         let (mut drafts, mut written) = (Vec::new(), Vec::new());
-        let forest = builder.build(expressions, |tree| {
+        let (forest, numbers) = builder.build(expressions, |tree| {
             label(tree.nodes, |source, id| {
                 let start = written.len();
                 id.iter().for_each(|&part| write(part, &mut written));
@@ -78,7 +78,7 @@ impl Dewey {
         });
         // A stable sort keeps the order of trees within a level.
         drafts.sort_by_key(|draft| draft.level);
-        let sources: Vec<u32> = drafts.iter().map(|draft| forest.number(draft.source)).collect();
+        let sources: Vec<u32> = drafts.iter().map(|draft| numbers.of(draft.source)).collect();
         let (starts, leaves) = csr::group(forest.sources(), &sources);
         let mut dewey = Dewey {
             starts,

@@ -17,10 +17,9 @@ use tamis::event::{Attributes, Event};
 use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::{Scratch, Slot};
 
-/// The maximum number of leaves of all trees together. Further expressions are evaluated on every
-/// event instead. This keeps label numbers, and positions in labels of up to 20 bytes, within 32
-/// bits.
-const MOST_LEAVES: usize = 1 << 27;
+/// The most leaves of all trees together. Beyond it expressions are evaluated instead: places among the labels, of
+/// up to 20 bytes each, have 31 bits, the numbers that labels are made of are no larger, and none ever wraps.
+const MOST_LEAVES: usize = 1 << 26;
 
 /// The condition of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,7 +95,7 @@ impl<'a> ForestBuilder<'a> {
         self,
         expressions: impl IntoIterator<Item = &'e Expression>,
         mut label: impl FnMut(Tree<'_>),
-    ) -> Forest {
+    ) -> (Forest, SourceNumbers) {
         let mut conjunctions = ConjunctionBuilder::new(self.attributes, self.missing, true);
         let mut graph = Graph::default();
         let (mut slot, mut shared, mut leaves) = (0, 0, 0usize);
@@ -117,11 +116,23 @@ impl<'a> ForestBuilder<'a> {
             slot += 1;
         }
         shared = graph.show(shared, &mut label);
-        Forest {
-            conjunctions: conjunctions.finish(|_| 1.0),
-            expressions: slot,
-            shared,
-            fallback: Fallback::new(&refused, self.attributes, self.missing),
+        let (conjunctions, numbers) = conjunctions.finish(|_| 1.0);
+        let fallback = Fallback::new(&refused, self.attributes, self.missing);
+        (Forest { conjunctions, expressions: slot, shared, fallback }, SourceNumbers(numbers))
+    }
+}
+
+/// The numbers that sources have once all are known: first conjunctions as their index numbers them, then shared
+/// trees.
+#[derive(Debug)]
+pub(crate) struct SourceNumbers(Vec<ConjunctionId>);
+
+impl SourceNumbers {
+    /// The number of a source.
+    pub fn of(&self, source: Source) -> u32 {
+        match source {
+            Source::Conjunction(conjunction) => self.0[conjunction as usize],
+            Source::Shared(shared) => self.0.len() as u32 + shared,
         }
     }
 }
@@ -132,16 +143,7 @@ impl Forest {
         self.conjunctions.len() + self.shared as usize
     }
 
-    /// The number of a source.
-    pub fn number(&self, source: Source) -> u32 {
-        match source {
-            Source::Conjunction(conjunction) => conjunction,
-            Source::Shared(shared) => self.conjunctions.len() as u32 + shared,
-        }
-    }
-
-    /// Merges the true expressions of the fallback into those found from `first` on, which are
-    /// ascending.
+    /// Adds the expressions that are evaluated and true to those found from `first` on, which ascend.
     pub fn scan(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>, first: usize) {
         if self.fallback.len() > 0 {
             self.fallback.matches(event, scratch, found);

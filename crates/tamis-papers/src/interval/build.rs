@@ -1,21 +1,12 @@
 //! Laying out labels as cells and runs.
 
 use super::Interval;
+use super::cells::Cells;
 use super::label::{Label, label};
-use super::varint::{write, zigzag};
-use crate::forest::{ForestBuilder, Owner, Source, Tree, TreeNode};
+use super::starts::Starts;
+use super::varint::write;
+use crate::forest::{ForestBuilder, Source, Tree, TreeNode};
 use tamis::expression::Expression;
-
-/// The position up to which a line is covered, before cells are numbered.
-#[derive(Debug, Clone, Copy)]
-enum Cell {
-    /// The start of the line.
-    Start,
-    /// The end of the line.
-    End(Owner),
-    /// A position in between.
-    Inner(u32),
-}
 
 #[derive(Debug)]
 struct PendingInterval {
@@ -23,8 +14,10 @@ struct PendingInterval {
     level: u32,
     /// Its turn within the level.
     stage: u32,
-    from: Cell,
-    to: Cell,
+    /// The cell that it reaches.
+    to: u32,
+    /// How many cells before that is the one that it follows; nothing if it begins the line.
+    back: u32,
 }
 
 /// The cells of one tree, while its leaves are labelled.
@@ -37,9 +30,8 @@ struct Line {
 }
 
 impl Line {
-    /// Labels a tree and reports every interval with its stage. Inner cells are numbered from
-    /// `inner` on.
-    fn draw(&mut self, tree: &Tree<'_>, inner: u32, mut found: impl FnMut(PendingInterval)) {
+    /// Labels a tree and shows every interval with its stage. Cells are numbered along the line, from `first` on.
+    fn draw(&mut self, tree: &Tree<'_>, first: u32, mut found: impl FnMut(PendingInterval)) {
         let Line { labels, ends } = self;
         let last = leaves(tree.nodes);
         labels.clear();
@@ -53,19 +45,20 @@ impl Line {
             // All intervals that end before this one starts were reported before it.
             let before = ends.binary_search_by_key(&(begin - 1), |(end, _)| *end);
             let (from, stage) = match before {
-                _ if begin == 1 => (Cell::Start, 0),
-                Ok(number) => (Cell::Inner(inner + number as u32), ends[number].1),
-                // No interval ends there, so the leaf is never reached.
+                _ if begin == 1 => (None, 0),
+                Ok(number) => (Some(number), ends[number].1),
+                // Nothing ends there, so the leaf is never reached.
                 Err(_) => continue,
             };
             let to = match ends.binary_search_by_key(&end, |(end, _)| *end) {
                 Ok(number) => {
                     ends[number].1 = ends[number].1.max(stage + 1);
-                    Cell::Inner(inner + number as u32)
+                    number
                 }
-                Err(_) => Cell::End(tree.owner),
+                Err(_) => ends.len(),
             };
-            found(PendingInterval { source, level: tree.level, stage, from, to });
+            let back = from.map_or(0, |from| (to - from) as u32);
+            found(PendingInterval { source, level: tree.level, stage, to: first + to as u32, back });
         }
     }
 }
@@ -75,27 +68,20 @@ pub(super) fn build<'a>(
     builder: ForestBuilder<'_>,
     expressions: impl IntoIterator<Item = &'a Expression>,
 ) -> Interval {
-    let (mut drafts, mut inner) = (Vec::new(), 0);
+    let (mut drafts, mut cells) = (Vec::new(), Cells::default());
     let mut line = Line::default();
     // By level: the number of stages.
     let mut stages: Vec<u32> = Vec::new();
-    let forest = builder.build(expressions, |tree| {
+    let (forest, numbers) = builder.build(expressions, |tree| {
         stages.resize(stages.len().max(tree.level as usize + 1), 0);
         let stages = &mut stages[tree.level as usize];
-        line.draw(&tree, inner, |draft| {
+        line.draw(&tree, cells.len(), |draft| {
             *stages = (*stages).max(draft.stage + 1);
             drafts.push(draft);
         });
-        inner += line.ends.len() as u32;
+        cells.push(line.ends.len(), tree.owner);
     });
-    let (expressions, finals) = (forest.expressions, forest.expressions + forest.shared);
-    let number = |cell: Cell| match cell {
-        // Never used: an interval at the start of a line follows no cell.
-        Cell::Start => u32::MAX,
-        Cell::End(Owner::Slot(slot)) => slot,
-        Cell::End(Owner::Shared(tree)) => expressions + tree,
-        Cell::Inner(cell) => finals + cell,
-    };
+    cells.finish();
     let mut turns: Vec<bool> = Vec::new();
     let mut bases: Vec<u32> = Vec::new();
     for &count in &stages {
@@ -103,13 +89,13 @@ pub(super) fn build<'a>(
         turns.extend((0..count).map(|stage| stage == 0));
     }
     let turn = |draft: &PendingInterval| bases[draft.level as usize] + draft.stage;
-    // Cells ascend within a run, so cells that are read consecutively are adjacent.
-    drafts.sort_unstable_by_key(|draft| (forest.number(draft.source), turn(draft), number(draft.to)));
+    // Cells ascend within a run, so that cells that are read consecutively are adjacent.
+    drafts.sort_unstable_by_key(|draft| (numbers.of(draft.source), turn(draft), draft.to));
     let (mut starts, mut labels) = (vec![0u32; forest.sources() + 1], Vec::new());
     let mut run = Vec::new();
     let mut next = 0;
     for intervals in drafts.chunk_by(|one, other| one.source == other.source) {
-        let source = forest.number(intervals[0].source) as usize;
+        let source = numbers.of(intervals[0].source) as usize;
         starts[next..=source].fill(labels.len() as u32);
         next = source + 1;
         let (mut before, mut rest) = (0, intervals.len());
@@ -118,11 +104,15 @@ pub(super) fn build<'a>(
             run.clear();
             let mut last = 0;
             for draft in same {
-                let to = number(draft.to);
-                write(to - last, &mut run);
-                last = to;
-                if draft.stage > 0 {
-                    write(zigzag(number(draft.from).wrapping_sub(to)), &mut run);
+                let gap = draft.to - last;
+                last = draft.to;
+                match draft.back {
+                    0 => write(gap, &mut run),
+                    1 => write(gap << 1, &mut run),
+                    back => {
+                        write(gap << 1 | 1, &mut run);
+                        write(back, &mut run);
+                    }
                 }
             }
             let turn = turn(&same[0]);
@@ -136,7 +126,7 @@ pub(super) fn build<'a>(
     }
     starts[next..].fill(labels.len() as u32);
     labels.shrink_to_fit();
-    Interval { cells: finals + inner, turns, starts, labels, forest }
+    Interval { cells, turns, starts: Starts::new(&starts), labels, forest }
 }
 
 fn leaves(nodes: &[TreeNode]) -> u32 {

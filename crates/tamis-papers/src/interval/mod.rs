@@ -5,36 +5,38 @@
 //! whose interval starts after a matched cell matches the cell at its end: two probes per leaf, and
 //! no tree. The layout differs from the paper:
 //!
-//! - The cells of all trees are in one bit array, with the ends of lines first: cell `slot` is the
-//!   expression. Only positions where some interval ends have a cell, and all starts of lines share
-//!   one. A leaf is one or two cell numbers of up to 32 bits, however many leaves its expression
-//!   has, stored as differences in variable-length integers.
-//! - Instead of sorting intervals by their start, a match processes them in turns: an interval
-//!   comes after all intervals that end where it starts. Turns are assigned at build time, and
-//!   intervals are stored in runs by conjunction and turn. Trees that use shared trees come after
-//!   those.
+//! - Cells of all trees stand in one array of bits, line by line (`cells`). Only positions where some interval ends
+//!   have a cell. A leaf is the number of the cell that it reaches and how far back the cell is that it follows,
+//!   whatever the number of leaves of its expression, stored as differences in as few bytes as they need.
+//! - Instead of sorting intervals by their begin, a match takes them in turns: an interval has its turn after
+//!   all that end where it begins. Turns are assigned when the intervals are laid out, in runs by conjunction
+//!   and turn. Trees that use shared trees have their turns after those.
 //!
-//! The bytes of a source are its runs by turn. A run starts with twice the turn, as a difference to
-//! the previous run, plus one if it is the last run of the source; other runs continue with their
-//! length in bytes. Each interval is then the cell that it reaches, as a difference to the previous
-//! one, and, unless it starts a line, the cell that it follows, as a difference to the cell it
-//! reaches.
+//! The bytes of a source are its runs by turn. A run begins with twice the turn, counted from the run before,
+//! and one more if it is the source's last; the others say how many bytes follow. Then every interval is
+//! the cell that it reaches, counted from that of the interval before. Unless intervals begin lines, this is doubled,
+//! and one more if the cell that the interval follows is not the one just before: then how many cells back it is
+//! comes after it.
 
 mod build;
+mod cells;
 mod label;
+mod starts;
 mod varint;
 
 #[cfg(test)]
 mod tests;
 
-use crate::forest::Forest;
+use crate::forest::{Forest, Owner};
 use crate::scratch::Working;
+use cells::Cells;
+use starts::Starts;
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::Expression;
 use tamis::matcher::extend::OrderedSet;
 use tamis::matcher::{Matcher, Scratch, Slot};
-use varint::{read, unzigzag};
+use varint::read;
 
 /// Options of an [`Interval`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,11 +49,11 @@ pub struct IntervalOptions {
 #[derive(Debug)]
 pub struct Interval {
     forest: Forest,
-    cells: u32,
-    /// By turn: whether its intervals start lines. The others follow a cell.
+    cells: Cells,
+    /// By turn: whether its intervals begin lines. The others follow a cell.
     turns: Vec<bool>,
-    /// The start of each source's bytes.
-    starts: Vec<u32>,
+    /// Where the bytes of each source begin.
+    starts: Starts,
     labels: Vec<u8>,
 }
 
@@ -84,14 +86,14 @@ impl Interval {
 
     /// Bytes of the labels alone, without the index of the conjunctions.
     pub fn label_bytes(&self) -> usize {
-        4 * self.starts.len() + self.labels.len() + self.turns.len()
+        self.starts.bytes() + self.labels.len() + self.turns.len() + self.cells.bytes()
     }
 
     /// Adds the runs of a true source to their turns.
     fn take(&self, source: u32, pending: &mut [Vec<(u32, u32)>]) {
-        let source = source as usize;
-        let end = self.starts[source + 1];
-        let mut rest = &self.labels[self.starts[source] as usize..end as usize];
+        let range = self.starts.range(source);
+        let end = range.end as u32;
+        let mut rest = &self.labels[range];
         let mut turn = 0;
         while !rest.is_empty() {
             let head = read(&mut rest);
@@ -103,15 +105,12 @@ impl Interval {
         }
     }
 
-    /// The first cell of the shared trees.
-    fn first_shared(&self) -> u32 {
-        self.forest.expressions
-    }
-
-    /// Matches a cell, and records the shared tree that becomes true, if any.
+    /// Matches a cell, and records a shared tree that becomes true by it.
     fn reach(&self, cell: u32, matched: &mut OrderedSet, shared: &mut Vec<u32>) {
-        let tree = cell.wrapping_sub(self.first_shared());
-        if tree < self.forest.shared && !matched.contains(cell) {
+        if self.forest.shared > 0
+            && !matched.contains(cell)
+            && let Some(Owner::Shared(tree)) = self.cells.owner(cell)
+        {
             shared.push(tree);
         }
         matched.insert(cell);
@@ -138,7 +137,7 @@ impl Matcher for Interval {
         let IntervalScratch { matched, pending, shared } = interval;
         // Already empty, unless a damaged file interrupted the previous match.
         matched.clear();
-        matched.grow(self.cells as usize);
+        matched.grow(self.cells.len() as usize);
         pending.iter_mut().for_each(Vec::clear);
         pending.resize_with(pending.len().max(self.turns.len()), Vec::new);
         shared.clear();
@@ -150,12 +149,15 @@ impl Matcher for Interval {
                 let mut rest = &self.labels[start as usize..end as usize];
                 let mut to = 0;
                 while !rest.is_empty() {
-                    to += read(&mut rest);
+                    let gap = read(&mut rest);
                     leaves += 1;
                     probes += 1;
-                    if !first {
-                        let from = to.wrapping_add(unzigzag(read(&mut rest)));
-                        if !matched.contains(from) {
+                    if first {
+                        to += gap;
+                    } else {
+                        to += gap >> 1;
+                        let back = if gap & 1 == 1 { read(&mut rest) } else { 1 };
+                        if !matched.contains(to - back) {
                             continue;
                         }
                         probes += 1;
@@ -169,8 +171,12 @@ impl Matcher for Interval {
                 self.take(self.forest.conjunctions.len() as u32 + tree, pending);
             }
         }
-        matched.for_each(0..self.forest.expressions, |slot| found.push(slot));
-        matched.clear();
+        // Trees are in the order of their slots.
+        matched.drain(|cell| {
+            if let Some(Owner::Slot(slot)) = self.cells.owner(cell) {
+                found.push(slot);
+            }
+        });
         conjunction.counters().leaves += leaves;
         conjunction.counters().probes += probes;
         self.forest.scan(event, scratch, found, first);

@@ -26,17 +26,6 @@ pub(super) fn read(bytes: &mut &[u8]) -> u32 {
     number
 }
 
-/// Maps small differences, including wrapped negative ones, to small numbers.
-pub(super) fn zigzag(difference: u32) -> u32 {
-    difference << 1 ^ ((difference as i32) >> 31) as u32
-}
-
-/// The inverse of [`zigzag`].
-#[inline]
-pub(super) fn unzigzag(number: u32) -> u32 {
-    number >> 1 ^ (number & 1).wrapping_neg()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,9 +39,7 @@ mod tests {
         let mut rest = &bytes[..];
         for &number in &numbers {
             assert_eq!(read(&mut rest), number);
-            assert_eq!(unzigzag(zigzag(number)), number);
         }
         assert!(rest.is_empty());
-        assert_eq!((zigzag(0), zigzag(u32::MAX), zigzag(1)), (0, 1, 2));
     }
 }

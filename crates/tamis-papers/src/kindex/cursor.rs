@@ -72,9 +72,8 @@ impl Cursor for KIndexCursor<'_> {
 
 impl KIndexCursor<'_> {
     fn advance(&mut self, rank: usize, least: Slot) -> Option<Slot> {
-        let KIndex { conjunctions, firsts, .. } = self.index;
-        let least = *firsts.get(least as usize)?;
-        let found = conjunctions.next(rank, least, 0.0, &mut self.scratch.conjunction)?;
+        let least = self.index.first_from(rank, least);
+        let found = self.index.conjunctions.next(rank, least, 0.0, &mut self.scratch.conjunction)?;
         self.index.slots_of(found).first().copied()
     }
 }

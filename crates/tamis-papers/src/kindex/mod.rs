@@ -46,7 +46,9 @@ impl Default for KIndexOptions {
 pub struct KIndex {
     conjunctions: ConjunctionIndex,
     share: bool,
-    /// The start of each conjunction's slots.
+    /// How many expressions there are.
+    expressions: u32,
+    /// Where the slots of each conjunction begin.
     starts: Vec<u32>,
     slots: Vec<Slot>,
     /// By conjunction: the highest boost of its slots; empty if all are 1.
@@ -56,9 +58,7 @@ pub struct KIndex {
     /// Whether every expression was already in disjunctive form. Then the bound of a conjunction is
     /// summed in the same order as its score and is never lower.
     native: bool,
-    /// By slot: its first conjunction, if conjunctions are not shared.
-    firsts: Vec<u32>,
-    /// Expressions that are evaluated on every event.
+    /// The expressions that are evaluated.
     fallback: Fallback,
 }
 
@@ -82,11 +82,11 @@ impl KIndex {
         options: KIndexOptions,
     ) -> KIndex {
         let mut builder = ConjunctionBuilder::new(attributes, missing, options.share);
-        let (mut pairs, mut firsts) = (Vec::new(), Vec::new());
+        let mut pairs = Vec::new();
         let mut refused = Vec::new();
-        let (mut conjunctions, mut native) = (0, true);
+        let (mut count, mut conjunctions, mut native) = (0, 0, true);
         for (slot, expression) in (0..).zip(expressions) {
-            firsts.push(conjunctions);
+            count = slot + 1;
             let form = normalise(&resolve(expression, attributes.time_zone()));
             let Ok(parts) = distribute(&form, Outer::Or, options.normal_form) else {
                 refused.push((slot, expression));
@@ -101,25 +101,27 @@ impl KIndex {
                 pairs.push((conjunction, slot));
             }
         }
-        firsts.push(conjunctions);
-        pairs.sort_unstable();
-        pairs.dedup();
-        let starts = csr::starts(conjunctions as usize, pairs.iter().map(|&(conjunction, _)| conjunction));
-        let mut boosts = vec![0.0f64; conjunctions as usize];
+        let mut inserted = vec![0.0f64; conjunctions as usize];
         for &(conjunction, slot) in &pairs {
-            let most = &mut boosts[conjunction as usize];
+            let most = &mut inserted[conjunction as usize];
             *most = most.max(boost(slot));
         }
-        let conjunctions = builder.finish(|conjunction| boosts[conjunction as usize]);
+        let (conjunctions, numbers) = builder.finish(|conjunction| inserted[conjunction as usize]);
+        let mut boosts = vec![0.0f64; conjunctions.len()];
+        numbers.iter().zip(inserted).for_each(|(&number, boost)| boosts[number as usize] = boost);
+        pairs.iter_mut().for_each(|(conjunction, _)| *conjunction = numbers[*conjunction as usize]);
+        pairs.sort_unstable();
+        pairs.dedup();
+        let starts = csr::starts(conjunctions.len(), pairs.iter().map(|&(conjunction, _)| conjunction));
         KIndex {
             native,
             coarse: conjunctions.postings().is_coarse() && boosts.iter().copied().all(is_coarse),
             conjunctions,
             share: options.share,
+            expressions: count,
             starts,
             slots: pairs.into_iter().map(|(_, slot)| slot).collect(),
             boosts: if boosts.iter().all(|boost| *boost == 1.0) { Vec::new() } else { boosts },
-            firsts: if options.share { Vec::new() } else { firsts },
             fallback: Fallback::new(&refused, attributes, missing),
         }
     }
@@ -128,8 +130,20 @@ impl KIndex {
         &self.slots[csr::range(&self.starts, conjunction)]
     }
 
-    /// The number of expressions that are evaluated on every event because their normal form would
-    /// be too large.
+    /// The first conjunction of a size whose slot is at least this, where conjunctions are not shared.
+    fn first_from(&self, rank: usize, least: Slot) -> u32 {
+        let std::ops::Range { mut start, mut end } = self.conjunctions.of_size(rank);
+        while start < end {
+            let middle = start + (end - start) / 2;
+            match self.slots_of(middle).first().is_some_and(|&slot| slot < least) {
+                true => start = middle + 1,
+                false => end = middle,
+            }
+        }
+        start
+    }
+
+    /// How many expressions are evaluated on every event, because their form would be too large.
     pub fn scanned(&self) -> usize {
         self.fallback.len()
     }
@@ -148,10 +162,15 @@ impl Matcher for KIndex {
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
         let first = found.len();
         self.fallback.matches(event, scratch, found);
-        self.conjunctions.find(event, &mut Working::of(scratch).conjunction, |conjunction| {
-            found.extend_from_slice(self.slots_of(conjunction));
+        let Working { conjunction, slots, .. } = Working::of(scratch);
+        // Empty unless the match before was cut short by a damaged file.
+        slots.clear();
+        slots.grow(self.expressions as usize);
+        found.drain(first..).for_each(|slot| slots.insert(slot));
+        self.conjunctions.find(event, conjunction, |conjunction| {
+            self.slots_of(conjunction).iter().for_each(|&slot| slots.insert(slot));
         });
-        tamis::matcher::extend::ascending(found, first);
+        slots.drain(|slot| found.push(slot));
     }
 
     fn ranked(&self) -> Option<&dyn Ranked> {
@@ -163,7 +182,7 @@ impl Matcher for KIndex {
     }
 
     fn bytes(&self) -> usize {
-        let words = self.starts.len() + self.slots.len() + self.firsts.len();
+        let words = self.starts.len() + self.slots.len();
         self.conjunctions.postings().bytes() + 4 * words + self.fallback.bytes()
     }
 }
@@ -198,7 +217,7 @@ impl Ranked for KIndex {
                     }
                     visit.visit(slot);
                 }
-                // Conjunctions are numbered in the order of their first slots.
+                // Conjunctions of one size are numbered in the order of their first slots.
                 let next = self.slots.get(self.starts[least as usize] as usize).copied();
                 least_score = threshold(visit, next.unwrap_or(Slot::MAX));
             }

@@ -39,7 +39,7 @@ fn figure_2() {
     assert_eq!(names, ["0", "1", "2"]);
     let texts: Vec<&str> = CONJUNCTIONS.into_iter().chain([BOUNDS]).collect();
     let index = build(&texts, &attributes, Missing::False, true);
-    let mut lists = index.conjunctions.postings().describe();
+    let mut lists = index.conjunctions.postings().describe(|id| index.slots_of(id)[0] + 1);
     lists.retain(|list| !list.starts_with('6'));
     // A key with its bound, then entries of an id, a sign, the number of the predicate and a weight.
     let expected = [

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::dyadic_ranges::{family, is_range};
+use super::entry_columns::{Roles, WeightNumbers};
 use super::keys::{Key, Keys};
 use super::{List, Postings};
 use tamis::Missing;
@@ -55,11 +56,9 @@ impl Role {
         (self.0 >> 2) as usize
     }
 
-    /// One bit for the number of a positive role, which is below 7; the highest bit for a negative
-    /// one.
-    #[inline]
-    pub fn mark(self) -> u8 {
-        if self.0 & 3 == Kind::Positive as u32 { 1 << (self.0 >> 2 & 7) } else { 1 << 7 }
+    /// The role whose kind is the two lowest bits, and whose number is the others.
+    pub(super) fn from_bits(bits: u32) -> Role {
+        Role(bits)
     }
 
     #[cfg(test)]
@@ -257,7 +256,12 @@ impl<'a> PostingsBuilder<'a> {
         covers
     }
 
-    /// Builds the lists; `boost` multiplies all weights of an id.
+    /// Replaces every id by its entry in `numbers`.
+    pub fn renumber(&mut self, numbers: &[u32]) {
+        self.drafts.iter_mut().for_each(|draft| draft.id = numbers[draft.id as usize]);
+    }
+
+    /// Lays the lists out; `boost` multiplies all weights of an id.
     pub fn finish(mut self, boost: impl Fn(u32) -> f64) -> Postings {
         let covers = self.cover_ranges();
         let PostingsBuilder { keys, drafts, weights, .. } = self;
@@ -281,13 +285,14 @@ impl<'a> PostingsBuilder<'a> {
             bounds: vec![0.0; keys.len()],
             lists: Vec::new(),
             ids: Vec::with_capacity(drafts.len()),
-            roles: Vec::with_capacity(drafts.len()),
-            entry_weights: Vec::with_capacity(drafts.len()),
+            roles: Roles::with_capacity(drafts.len()),
+            entry_weights: WeightNumbers::Same,
             keys,
             weights,
             sizes,
         };
         let mut keys_of_lists: Vec<u32> = Vec::new();
+        let mut entry_weights: Vec<u32> = Vec::with_capacity(drafts.len());
         let mut layers: Vec<Vec<&PendingEntry<Key>>> = Vec::new();
         for group in drafts.chunk_by(|a, b| a.key == b.key && a.size == b.size) {
             let key = postings.keys.number(group[0].key);
@@ -310,16 +315,22 @@ impl<'a> PostingsBuilder<'a> {
                 for entry in layer.drain(..) {
                     postings.ids.push(entry.id);
                     postings.roles.push(entry.role);
-                    postings.entry_weights.push(entry.weight);
+                    entry_weights.push(entry.weight);
                 }
-                let end = postings.ids.len() as u32;
-                postings.lists.push(List { rank, start, end, bound });
+                postings.lists.push(List { start, rank, bound: at_least(bound) });
                 keys_of_lists.push(key);
                 let most = &mut postings.bounds[key as usize];
                 *most = most.max(bound);
             }
         }
+        postings.entry_weights = WeightNumbers::new(postings.weights.len(), entry_weights.into_iter());
         postings.starts = csr::starts(postings.keys.len(), keys_of_lists.into_iter());
         postings
     }
+}
+
+/// The least single-precision number that is not below another, which is not negative.
+fn at_least(number: f64) -> f32 {
+    let near = number as f32;
+    if f64::from(near) < number { near.next_up() } else { near }
 }

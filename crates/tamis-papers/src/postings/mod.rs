@@ -10,8 +10,9 @@
 //! | `keys` | which keys does an event have? |
 //! | `dyadic_ranges` | how do many ranges on one attribute become few keys per event? |
 //! | `build` | how do entries become lists? |
-//! | `walk` | which ids are in enough lists, one after the other? |
-//! | `gather` | which ids are in enough lists, all at once? |
+//! | `entry_columns` | how are the meaning and the weight of an entry stored in few bytes? |
+//! | `walk` | which ids are in as many lists as they must be, one after the other? |
+//! | `gather` | which are, all at once? |
 //!
 //! Departures from the paper:
 //! - A key is a pair, or any other predicate that the predicate index finds; a set of more than a
@@ -22,6 +23,7 @@
 
 mod build;
 mod dyadic_ranges;
+mod entry_columns;
 mod gather;
 mod keys;
 mod walk;
@@ -29,6 +31,7 @@ mod walk;
 pub(crate) use build::{Kind, LiteralId, PostingsBuilder, Role, Sense};
 pub(crate) use walk::{Hit, PostingScratch, threshold};
 
+use entry_columns::{Roles, WeightNumbers};
 use keys::Keys;
 use tamis::matcher::extend::csr;
 use tamis::rank::{COARSE_SUM, is_coarse};
@@ -36,12 +39,12 @@ use tamis::rank::{COARSE_SUM, is_coarse};
 /// The entries of one key for ids of one size, at most one per id, ascending.
 #[derive(Debug, Clone, Copy)]
 struct List {
+    /// Its first entry; the next list begins after its last.
+    start: u32,
     /// The position of its size among the distinct sizes.
     rank: u32,
-    start: u32,
-    end: u32,
-    /// An upper bound of the weights of its entries.
-    bound: f64,
+    /// At least the weight of every entry.
+    bound: f32,
 }
 
 /// Posting lists by key and size.
@@ -54,9 +57,9 @@ pub(crate) struct Postings {
     /// By entry: its id. Searches read ids only, so they are stored separately.
     ids: Vec<u32>,
     /// By entry: its meaning for its id.
-    roles: Vec<Role>,
+    roles: Roles,
     /// By entry: the number of its weight among the distinct weights.
-    entry_weights: Vec<u32>,
+    entry_weights: WeightNumbers,
     /// The distinct weights.
     weights: Vec<f64>,
     /// By key: an upper bound of the weights of its entries of any size (the paper's UB).
@@ -66,9 +69,11 @@ pub(crate) struct Postings {
 }
 
 impl Postings {
-    /// The lists of a key.
-    fn lists_of(&self, key: u32) -> &[List] {
-        &self.lists[csr::range(&self.starts, key)]
+    /// The lists of a key, with the ends of their entries.
+    fn lists_of(&self, key: u32) -> impl ExactSizeIterator<Item = (List, u32)> {
+        let range = csr::range(&self.starts, key);
+        let end = |list: usize| self.lists.get(list + 1).map_or(self.ids.len() as u32, |next| next.start);
+        range.map(move |list| (self.lists[list], end(list)))
     }
 
     /// The approximate size in bytes, without operands of predicates.
@@ -76,19 +81,23 @@ impl Postings {
         self.keys.bytes()
             + 4 * self.starts.len()
             + size_of::<List>() * self.lists.len()
-            + 12 * self.ids.len()
+            + 4 * self.ids.len()
+            + self.roles.size()
+            + self.entry_weights.size()
             + 8 * (self.weights.len() + self.bounds.len())
     }
 
-    /// Every list as its size, its key, the key's bound and its entries with sign and weight.
+    /// Every list as its size, its key, the key's bound and its entries with what `name` calls their ids, sign and
+    /// weight.
     #[cfg(test)]
-    pub fn describe(&self) -> Vec<String> {
+    pub fn describe(&self, name: impl Fn(u32) -> u32) -> Vec<String> {
         let mut lists = Vec::new();
         for key in 0..self.keys.len() as u32 {
-            for list in self.lists_of(key) {
-                let entries = (list.start as usize..list.end as usize).map(|entry| {
-                    let weight = self.weights[self.entry_weights[entry] as usize];
-                    format!("({}, {}, {weight})", self.ids[entry] + 1, self.roles[entry].sign())
+            for (list, end) in self.lists_of(key) {
+                let entries = (list.start..end).map(|entry| {
+                    let weight = self.weights[self.entry_weights.get(entry)];
+                    let id = name(self.ids[entry as usize]);
+                    format!("({id}, {}, {weight})", self.roles.get(entry).sign())
                 });
                 let entries = entries.collect::<Vec<_>>().join(" ");
                 let (size, bound) = (self.sizes[list.rank as usize], self.bounds[key as usize]);
@@ -108,6 +117,6 @@ impl Postings {
 
     /// An upper bound of an entry's contribution to the score.
     pub fn worth(&self, hit: Hit) -> f64 {
-        self.weights[self.entry_weights[hit.entry as usize] as usize] * hit.weight
+        self.weights[self.entry_weights.get(hit.entry)] * hit.weight
     }
 }

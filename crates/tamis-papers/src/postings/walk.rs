@@ -44,7 +44,14 @@ pub(super) struct Current {
     weight: f64,
 }
 
-/// An entry of an id that was found. The entries of an id come in no particular order.
+impl Current {
+    /// How many entries are left.
+    pub fn len(&self) -> usize {
+        (self.end - self.entry) as usize
+    }
+}
+
+/// An entry of an id that was found. In what order the entries of an id come is left open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hit {
     /// Its position among all entries.
@@ -92,23 +99,18 @@ impl Postings {
         self.keys.find(event, predicates, |key| {
             let lists = self.lists_of(key);
             counters.lists += lists.len() as u64;
-            if lists.is_empty() {
+            if lists.len() == 0 {
                 return;
             }
             let weight = self.keys.weight(key, weights);
-            for list in lists {
+            for (list, end) in lists {
                 let bound = match pruning {
                     // Lists of negated predicates only do not score, for any key.
                     Pruning::Paper if list.bound > 0.0 => self.bounds[key as usize],
-                    _ => list.bound,
+                    _ => list.bound.into(),
                 };
                 let bound = (bound * weight).min(f64::MAX);
-                walks[list.rank as usize].lists.push(Current {
-                    entry: list.start,
-                    end: list.end,
-                    bound,
-                    weight,
-                });
+                walks[list.rank as usize].lists.push(Current { entry: list.start, end, bound, weight });
             }
         });
     }
@@ -118,9 +120,14 @@ impl Postings {
         self.sizes.len()
     }
 
+    /// The size of a rank.
+    pub fn size(&self, rank: usize) -> u32 {
+        self.sizes[rank]
+    }
+
     /// The meaning of an entry for its id.
     pub fn role(&self, entry: u32) -> Role {
-        self.roles[entry as usize]
+        self.roles.get(entry)
     }
 }
 
