@@ -35,7 +35,7 @@ pub(crate) struct IdsBuilder {
 
 impl IdsBuilder {
     pub fn push(&mut self, id: IdRef<'_>) {
-        self.encoded.push(&id.encode());
+        self.encoded.push_with(|bytes| id.encode_to(bytes));
         if let IdRef::Integer(number) = id {
             self.integers.push(number);
         }

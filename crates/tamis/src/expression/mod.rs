@@ -44,6 +44,7 @@ pub(crate) use names::{IT, check_name, is_hidden, is_satisfied, list_of};
 pub(crate) use normalise::{Normaliser, PartKind, Parts, simplest};
 pub(crate) use parse::read_inner;
 pub(crate) use pattern::total_size;
+pub(crate) use recent::RecentNumbers;
 pub(crate) use resolve::resolve_predicate;
 pub(crate) use stored::{StoredExpressions, StoredExpressionsBuilder};
 pub(crate) use term::{Context, text_of};

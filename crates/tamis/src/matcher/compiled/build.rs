@@ -148,6 +148,7 @@ fn compile(
         asks_nodes: Vec::new(),
         entries: Vec::new(),
         program: Vec::new(),
+        words: Vec::new(),
         sets: Sets::default(),
         intervals: Intervals::default(),
         sampled: sample.len(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use crate::expression::{PartKind, Parts, Predicate, Test, simplest};
+use crate::expression::{PartKind, Parts, Predicate, RecentNumbers, Test, simplest};
 use crate::value::{Value, ValueRef};
 
 /// The number of a part; the operands of a part have smaller numbers.
@@ -92,6 +92,7 @@ pub(super) struct Ir {
     /// Attributes by their number in this matcher, which starts at 1.
     names: Vec<Arc<str>>,
     name_numbers: HashMap<Arc<str>, u32, ahash::RandomState>,
+    recent_names: RecentNumbers,
     /// Pairs tested for equality.
     pub keys: Values,
     /// Bounds of ranges.
@@ -272,12 +273,20 @@ impl Ir {
     }
 
     fn intern_attribute(&mut self, name: &Arc<str>) -> u32 {
-        if let Some(&number) = self.name_numbers.get(name) {
+        let known = |number: u32| self.names.get(number as usize - 1);
+        if let Some(number) = self.recent_names.find(name, known) {
             return number;
         }
-        self.names.push(name.clone());
-        let number = self.names.len() as u32;
-        self.name_numbers.insert(name.clone(), number);
+        let number = match self.name_numbers.get(name) {
+            Some(&number) => number,
+            None => {
+                self.names.push(name.clone());
+                let number = self.names.len() as u32;
+                self.name_numbers.insert(name.clone(), number);
+                number
+            }
+        };
+        self.recent_names.insert(name, number);
         number
     }
 
