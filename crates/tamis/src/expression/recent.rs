@@ -8,19 +8,12 @@ use std::sync::Arc;
 
 /// Longer texts are rarely repeated.
 const LONGEST: usize = 24;
-/// How many texts are kept per thread: some 300 kB.
+/// How many texts are kept per thread: some 200 kB.
 const KEPT: usize = 4096;
-
-/// A text, and its bytes followed by zeros, which are compared without another read.
-#[derive(Clone, Default)]
-struct Recent {
-    words: [u64; LONGEST / 8],
-    text: Option<Arc<str>>,
-}
 
 thread_local! {
     /// Every text has one place, where the next one with the same hash replaces it.
-    static RECENT: RefCell<Vec<Recent>> = const { RefCell::new(Vec::new()) };
+    static RECENT: RefCell<Vec<Option<Arc<str>>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A text that can be shared, and is if it was read lately.
@@ -28,33 +21,41 @@ pub(super) fn shared(text: &str) -> Arc<str> {
     if text.len() > LONGEST {
         return text.into();
     }
-    let mut bytes = [0; LONGEST];
-    bytes[..text.len()].copy_from_slice(text.as_bytes());
-    let words = [0, 8, 16].map(|start| {
-        let word = bytes[start..].first_chunk().copied();
-        u64::from_le_bytes(word.unwrap_or_default())
-    });
+    let words = words_of(text.as_bytes());
     RECENT.with_borrow_mut(|recent| {
         if recent.is_empty() {
-            recent.resize(KEPT, Recent::default());
+            recent.resize(KEPT, None);
         }
-        let place = &mut recent[hash(words) % KEPT];
-        match &place.text {
-            Some(known) if place.words == words && known.len() == text.len() => known.clone(),
-            _ => {
-                let text: Arc<str> = text.into();
-                *place = Recent { words, text: Some(text.clone()) };
-                text
-            }
+        let place = &mut recent[hash(words, text.len()) % KEPT];
+        match place {
+            Some(known) if known.len() == text.len() && words_of(known.as_bytes()) == words => known.clone(),
+            _ => place.insert(text.into()).clone(),
         }
     })
 }
 
+/// The bytes of a short text in three words; texts of one length have the same words only if they are equal. Some bytes
+/// are read twice, which is faster than a loop over them.
+fn words_of(bytes: &[u8]) -> [u64; 3] {
+    let eight = |start: usize| bytes[start..].first_chunk().map_or(0, |chunk| u64::from_le_bytes(*chunk));
+    let four = |start: usize| bytes[start..].first_chunk().map_or(0, |chunk| u32::from_le_bytes(*chunk));
+    match bytes.len() {
+        0 => [0; 3],
+        length @ 1..4 => {
+            let [first, middle, last] = [0, length / 2, length - 1].map(|place| u64::from(bytes[place]));
+            [first | middle << 8 | last << 16, 0, 0]
+        }
+        length @ 4..8 => [u64::from(four(0)) | u64::from(four(length - 4)) << 32, 0, 0],
+        length @ 8..16 => [eight(0), eight(length - 8), 0],
+        length => [eight(0), eight(8), eight(length - 8)],
+    }
+}
+
 /// Texts that collide cost an allocation each, as they would without this, so nobody gains by finding some.
-fn hash(words: [u64; LONGEST / 8]) -> usize {
+fn hash(words: [u64; 3], length: usize) -> usize {
     let hash = words
         .into_iter()
-        .fold(0u64, |hash, word| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        .fold(length as u64, |hash, word| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     (hash >> 48) as usize
 }
 
@@ -67,6 +68,8 @@ pub(crate) struct RecentNumbers {
 impl RecentNumbers {
     /// How many are kept.
     const KEPT: usize = 1024;
+    /// Fewer names are not worth the memory.
+    const FEW: u32 = 16;
 
     /// The number of a name; `known` returns the name of a number.
     pub fn find<'a>(&self, name: &Arc<str>, known: impl Fn(u32) -> Option<&'a Arc<str>>) -> Option<u32> {
@@ -74,9 +77,12 @@ impl RecentNumbers {
         known(number).filter(|known| Arc::ptr_eq(known, name)).map(|_| number)
     }
 
-    /// Keeps the number of a name.
+    /// Keeps the number of a name, unless there are few so far.
     pub fn insert(&mut self, name: &Arc<str>, number: u32) {
         if self.numbers.is_empty() {
+            if number < RecentNumbers::FEW {
+                return;
+            }
             self.numbers.resize(RecentNumbers::KEPT, u32::MAX);
         }
         self.numbers[place(name)] = number;
@@ -99,6 +105,16 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &again));
         let long = "x".repeat(LONGEST + 1);
         assert!(!Arc::ptr_eq(&shared(&long), &shared(&long)));
+        // Every byte counts, at every length.
+        for length in 0..=LONGEST {
+            let text = "abcdefghijklmnopqrstuvwxyz"[..length].to_owned();
+            for place in 0..length {
+                let mut other = text.clone();
+                other.replace_range(place..=place, "-");
+                assert_ne!(words_of(text.as_bytes()), words_of(other.as_bytes()));
+            }
+            assert_eq!(*shared(&text), *text);
+        }
         // Each is itself, whatever it replaces.
         for number in 0..3 * KEPT {
             let text = format!("{number}");
