@@ -12,8 +12,8 @@ const LONGEST: usize = 24;
 const KEPT: usize = 4096;
 
 thread_local! {
-    /// Every text has one place, where the next one with the same hash replaces it.
-    static RECENT: RefCell<Vec<Option<Arc<str>>>> = const { RefCell::new(Vec::new()) };
+    /// Every text has a pair of places, where it comes first; a new one replaces the second.
+    static RECENT: RefCell<Vec<[Option<Arc<str>>; 2]>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A text that can be shared, and is if it was read lately.
@@ -24,13 +24,18 @@ pub(super) fn shared(text: &str) -> Arc<str> {
     let words = words_of(text.as_bytes());
     RECENT.with_borrow_mut(|recent| {
         if recent.is_empty() {
-            recent.resize(KEPT, None);
+            recent.resize(KEPT / 2, [None, None]);
         }
-        let place = &mut recent[hash(words, text.len()) % KEPT];
-        match place {
-            Some(known) if known.len() == text.len() && words_of(known.as_bytes()) == words => known.clone(),
-            _ => place.insert(text.into()).clone(),
+        let pair = &mut recent[hash(words, text.len()) % (KEPT / 2)];
+        let is_text = |known: &&Arc<str>| known.len() == text.len() && words_of(known.as_bytes()) == words;
+        if let Some(known) = pair[0].as_ref().filter(is_text) {
+            return known.clone();
         }
+        pair.swap(0, 1);
+        if let Some(known) = pair[0].as_ref().filter(is_text) {
+            return known.clone();
+        }
+        pair[0].insert(text.into()).clone()
     })
 }
 
