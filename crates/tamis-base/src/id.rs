@@ -47,9 +47,22 @@ impl<'a> IdRef<'a> {
 
     /// The id as bytes, for a file.
     pub fn encode(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.encode_to(&mut bytes);
+        bytes
+    }
+
+    /// Appends the id as bytes.
+    pub fn encode_to(self, bytes: &mut Vec<u8>) {
         match self {
-            IdRef::Integer(number) => [&[INTEGER][..], &number.to_le_bytes()].concat(),
-            IdRef::String(text) => [&[STRING][..], text.as_bytes()].concat(),
+            IdRef::Integer(number) => {
+                bytes.push(INTEGER);
+                bytes.extend_from_slice(&number.to_le_bytes());
+            }
+            IdRef::String(text) => {
+                bytes.push(STRING);
+                bytes.extend_from_slice(text.as_bytes());
+            }
         }
     }
 

@@ -41,11 +41,13 @@ impl IdsBuilder {
             self.integers.push(number);
         } else if self.encoded.is_none() {
             let mut encoded = StringsBuilder::default();
-            self.integers.iter().for_each(|&number| encoded.push(&IdRef::Integer(number).encode()));
+            self.integers
+                .iter()
+                .for_each(|&number| encoded.push_with(|bytes| IdRef::Integer(number).encode_to(bytes)));
             self.encoded = Some(encoded);
         }
         if let Some(encoded) = &mut self.encoded {
-            encoded.push(&id.encode());
+            encoded.push_with(|bytes| id.encode_to(bytes));
         }
     }
 

@@ -36,7 +36,12 @@ impl StringsBuilder {
 
     /// Adds a text.
     pub fn push(&mut self, text: &[u8]) {
-        self.bytes.extend_from_slice(text);
+        self.push_with(|bytes| bytes.extend_from_slice(text));
+    }
+
+    /// Appends the text that `write` appends to what it is given.
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
         self.ends.push(self.bytes.len() as u64);
     }
 

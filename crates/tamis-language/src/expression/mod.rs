@@ -44,6 +44,7 @@ pub use names::{IT, check_name, is_hidden, is_satisfied, list_of};
 pub use normalise::{Normaliser, PartKind, Parts, simplest};
 pub use parse::read_inner;
 pub use pattern::total_size;
+pub use recent::RecentNumbers;
 pub use resolve::resolve_predicate;
 pub use stored::{StoredExpressions, StoredExpressionsBuilder};
 pub use term::{Context, text_of};

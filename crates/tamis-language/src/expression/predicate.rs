@@ -514,10 +514,7 @@ fn ordered(value: Value, spelling: &str) -> Result<Value> {
 /// Sorts the values with their weights and drops repetitions.
 fn canonical_set(mut values: Vec<Value>, weights: &mut Box<[f64]>) -> Result<Arc<[Value]>> {
     if weights.is_empty() {
-        if !values.is_sorted_by(|a, b| a < b) {
-            values.sort_unstable();
-            values.dedup();
-        }
+        sort_distinct(&mut values);
         return Ok(values.into());
     }
     let mut weighted: Vec<(Value, f64)> = values.into_iter().zip(weights.iter().copied()).collect();
@@ -534,6 +531,57 @@ fn canonical_set(mut values: Vec<Value>, weights: &mut Box<[f64]>) -> Result<Arc
     let (values, canonical): (Vec<_>, Vec<_>) = weighted.into_iter().unzip();
     *weights = canonical.into();
     Ok(values.into())
+}
+
+/// Sorts values and drops repetitions. Most sets are a few strings or a few integers; these are compared by numbers
+/// that sort alike.
+fn sort_distinct(values: &mut Vec<Value>) {
+    const FEW: usize = 16;
+    let mut keys = [0; FEW];
+    let (texts, integers) = values.iter().fold((0, 0), |(texts, integers), value| match value {
+        Value::String(_) => (texts + 1, integers),
+        Value::Integer(_) => (texts, integers + 1),
+        _ => (texts, integers),
+    });
+    if values.len() > FEW || texts.max(integers) < values.len() {
+        if !values.is_sorted_by(|a, b| a < b) {
+            values.sort_unstable();
+            values.dedup();
+        }
+        return;
+    }
+    let mut repeated = false;
+    for next in 0..values.len() {
+        keys[next] = match &values[next] {
+            Value::String(text) => first_bytes(text.as_bytes()),
+            Value::Integer(number) => *number as u64 ^ 1 << 63,
+            _ => 0,
+        };
+        let mut place = next;
+        while place > 0 && keys[place - 1] >= keys[place] {
+            let order = keys[place - 1].cmp(&keys[place]).then_with(|| values[place - 1].cmp(&values[place]));
+            repeated |= order.is_eq();
+            if order.is_le() {
+                break;
+            }
+            keys.swap(place - 1, place);
+            values.swap(place - 1, place);
+            place -= 1;
+        }
+    }
+    if repeated {
+        values.dedup();
+    }
+}
+
+/// The first eight bytes of a text as a number; a shorter text is followed by zeros.
+fn first_bytes(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk() {
+        Some(first) => u64::from_be_bytes(*first),
+        None => {
+            bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)) << (64 - 8 * bytes.len()).min(63)
+        }
+    }
 }
 
 fn wrong_operand(operator: Operator, spelling: &str, operand: &Operand) -> Error {

@@ -355,6 +355,11 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
+    /// For about this many nodes.
+    pub fn with_capacity(nodes: usize) -> Assembler {
+        Assembler { nodes: Vec::with_capacity(nodes), has_xpath: false }
+    }
+
     pub fn len(&self) -> usize {
         self.nodes.len()
     }

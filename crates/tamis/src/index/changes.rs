@@ -7,8 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::algorithm::Algorithm;
 use super::compile::{compile, refuse};
-use super::draft::{Draft, Stoppable, Work, Written, must_be_known_first, name_of};
+use super::draft::{Draft, Stoppable, Work, Written, are_distinct, must_be_known_first, name_of};
 use super::elements::make_elements;
 use super::merge::next_run;
 use super::segment::Segment;
@@ -76,8 +77,7 @@ impl Index {
     /// [`add_written`](Index::add_written) that can be stopped through `work`: unless everything is done by then, it
     /// fails with [`Error::Cancelled`] and adds nothing.
     pub fn add_written_until(&self, written: Vec<WrittenSubscription>, work: &Work) -> Result<()> {
-        let mut ids: HashSet<&Id, ahash::RandomState> = HashSet::default();
-        let distinct = written.iter().all(|written| ids.insert(&written.id));
+        let distinct = are_distinct(written.iter().map(|written| &written.id));
         let drafts: Vec<Written<'_>> = written
             .iter()
             .enumerate()
@@ -87,8 +87,8 @@ impl Index {
         if distinct && !written.iter().any(|written| must_be_known_first(&written.text)) {
             return self.insert_drafts(&drafts, work, &|_| true).map(|_| ());
         }
-        let drafts = drafts.iter().map(|draft| Stoppable { draft, work });
-        let subscriptions = drafts.map(|draft| draft.read().map(|read| read.into_owned()));
+        let subscriptions =
+            Stoppable::all(&drafts, work).map(|draft| draft.read().map(|read| read.into_owned()));
         self.add_many_until(subscriptions.collect::<Result<_>>()?, work)
     }
 
@@ -120,8 +120,17 @@ impl Index {
 
     pub(super) fn check(&self, subscription: &Subscription) -> Result<()> {
         subscription.expression.check(&self.shared.limits)?;
+        self.check_parsed(subscription)
+    }
+
+    /// As [`Index::check`], for a subscription whose expression was checked when it was parsed.
+    pub(super) fn check_parsed(&self, subscription: &Subscription) -> Result<()> {
         check_weight("the boost", subscription.boost)?;
         subscription.validity.check()?;
+        // Threads that take the same snapshot at once wait for each other.
+        if !matches!(self.shared.algorithm, Algorithm::Other(_)) {
+            return Ok(());
+        }
         let snapshot = self.shared.versions.current();
         let zone = snapshot.attributes.time_zone();
         self.shared.algorithm.check(&subscription.expression, zone, &self.shared.limits)
@@ -173,7 +182,7 @@ impl Index {
         // A large batch is compiled before the lock is taken, so that other writers need not wait.
         let sample =
             if drafts.len() > AT_ONCE { shared.versions.current().sample.events() } else { Vec::new() };
-        let stoppable: Vec<_> = drafts.iter().map(|draft| Stoppable { draft, work }).collect();
+        let stoppable: Vec<_> = Stoppable::all(drafts, work).collect();
         // Readers that decode events learn of new terms together with their subscriptions.
         let attributes = Arc::new(shared.versions.current().attributes.fork());
         let added = compile(&stoppable, shared.settings(&attributes, &sample))?;

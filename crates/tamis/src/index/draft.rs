@@ -4,6 +4,7 @@
 //! metadata and other fields go into the records, and the expression is dropped.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Index;
@@ -36,7 +37,7 @@ impl Draft for Written<'_> {
     fn read(&self) -> Result<Cow<'_, Subscription>> {
         let read = || {
             let subscription = self.written.with(parse(&self.written.text, self.index.limits())?);
-            self.index.check(&subscription)?;
+            self.index.check_parsed(&subscription)?;
             Ok(Cow::Owned(subscription))
         };
         read().map_err(|cause| Error::Item {
@@ -52,7 +53,7 @@ impl Draft for Written<'_> {
 pub struct Work {
     /// Whether to give up.
     pub stop: AtomicBool,
-    /// How many subscriptions have been read so far; some are read more than once.
+    /// About how many subscriptions have been read so far; some are read more than once.
     pub done: AtomicUsize,
 }
 
@@ -63,16 +64,29 @@ impl Work {
     }
 }
 
+/// Drafts are counted so many at a time: threads that count the same work wait for each other.
+const COUNTED: usize = 64;
+
 /// A draft that can be read until the work is stopped.
 pub(super) struct Stoppable<'a, D> {
     pub draft: &'a D,
+    pub position: usize,
     pub work: &'a Work,
+}
+
+impl<'a, D: Draft> Stoppable<'a, D> {
+    /// These drafts, which can be read until the work is stopped.
+    pub fn all(drafts: &'a [D], work: &'a Work) -> impl Iterator<Item = Stoppable<'a, D>> {
+        drafts.iter().enumerate().map(move |(position, draft)| Stoppable { draft, position, work })
+    }
 }
 
 impl<D: Draft> Draft for Stoppable<'_, D> {
     fn read(&self) -> Result<Cow<'_, Subscription>> {
         self.work.check()?;
-        self.work.done.fetch_add(1, Ordering::Relaxed);
+        if self.position.is_multiple_of(COUNTED) {
+            self.work.done.fetch_add(COUNTED, Ordering::Relaxed);
+        }
         self.draft.read()
     }
 }
@@ -101,7 +115,48 @@ pub(super) fn must_be_known_first(text: &str) -> bool {
     contains_word(text, b"xpath") || asks_elements()
 }
 
-/// Whether a text contains a word, in any case.
+/// Whether a text contains a word, which is written in lower case here, in any case.
 fn contains_word(text: &str, word: &[u8]) -> bool {
-    text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
+    let (bytes, first) = (text.as_bytes(), word[0]);
+    memchr::memchr2_iter(first, first.to_ascii_uppercase(), bytes)
+        .any(|start| bytes[start..].get(..word.len()).is_some_and(|part| part.eq_ignore_ascii_case(word)))
+}
+
+/// Whether ids are distinct. Most are numbered in ascending order, which is seen without a table.
+pub(super) fn are_distinct<'a>(ids: impl Iterator<Item = &'a Id> + Clone) -> bool {
+    let ascending = ids.clone().zip(ids.clone().skip(1)).all(|pair| match pair {
+        (Id::Integer(one), Id::Integer(next)) => one < next,
+        (Id::String(one), Id::String(next)) => one < next,
+        _ => false,
+    });
+    let mut known: HashSet<&Id, ahash::RandomState> = HashSet::default();
+    ascending || ids.into_iter().all(|id| known.insert(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_use_documents_or_elements_are_noticed() {
+        for text in
+            ["xpath('//a')", "a = 1 or XPath ('b')", "any(a, b = 1)", "NONE\n(a, b)", "all/* */(a, b)"]
+        {
+            assert!(must_be_known_first(text), "{text}");
+        }
+        for text in ["", "a", "x = 1 and pathx", "xpat", "a in ('any')", "a - b > 1", "many(a)x"] {
+            let expected = text.starts_with("many");
+            assert_eq!(must_be_known_first(text), expected, "{text}");
+        }
+        assert!(must_be_known_first("any -- a comment\n (a, b)"));
+    }
+
+    #[test]
+    fn equal_ids_are_noticed_in_any_order() {
+        let distinct = |ids: &[Id]| are_distinct(ids.iter());
+        assert!(distinct(&[]) && distinct(&[1.into(), 2.into()]) && distinct(&[2.into(), 1.into()]));
+        assert!(distinct(&["a".into(), "b".into(), 1.into()]) && distinct(&["1".into(), 1.into()]));
+        assert!(!distinct(&[1.into(), 1.into()]) && !distinct(&["a".into(), 1.into(), "a".into()]));
+        assert!(!distinct(&[1.into(), 3.into(), 2.into(), 3.into()]));
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::expression::names::{check_name, is_hidden, is_satisfied, list_of};
+use crate::expression::recent::RecentNumbers;
 use crate::expression::term::Term;
 use crate::limits::Limits;
 use crate::strings::Strings;
@@ -80,6 +81,7 @@ fn kind_of(name: &Arc<str>) -> Option<Kind> {
 pub struct NameTableBuilder {
     table: NameTable,
     numbers: HashMap<Arc<str>, u32, ahash::RandomState>,
+    recent: RecentNumbers,
 }
 
 impl NameTableBuilder {
@@ -95,12 +97,20 @@ impl NameTableBuilder {
 
     /// The number of a name, which is new or known.
     pub(super) fn number(&mut self, name: &Arc<str>) -> u32 {
-        if let Some(&number) = self.numbers.get(name) {
+        let known = |number: u32| self.table.names.get(number as usize).map(|name| &name.name);
+        if let Some(number) = self.recent.find(name, known) {
             return number;
         }
-        let number = self.table.names.len() as u32;
-        self.table.names.push(Name { name: name.clone(), kind: OnceLock::new() });
-        self.numbers.insert(name.clone(), number);
+        let number = match self.numbers.get(name) {
+            Some(&number) => number,
+            None => {
+                let number = self.table.names.len() as u32;
+                self.table.names.push(Name { name: name.clone(), kind: OnceLock::new() });
+                self.numbers.insert(name.clone(), number);
+                number
+            }
+        };
+        self.recent.insert(name, number);
         number
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! A hand-written operator-precedence parser with one explicit stack: linear in the text, and as deep as the limits
 //! allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. This file connects operands; `predicate`
-//! parses one, and `question` those that are written as functions.
+//! parses one, `plain` the most frequent ones, and `question` those that are written as functions.
 
 mod elements;
+mod plain;
 mod predicate;
 mod question;
 
@@ -84,7 +85,9 @@ fn precedence(connective: Connective) -> u8 {
 
 impl<'a> Parser<'a> {
     fn new(reader: Reader<'a>) -> Parser<'a> {
-        Parser { reader, assembler: Assembler::default(), frames: Vec::new(), lists: 0 }
+        // A predicate takes some 24 bytes or more; most expressions have few of them.
+        let assembler = Assembler::with_capacity((reader.text.len() / 24 + 2).min(32));
+        Parser { reader, assembler, frames: Vec::with_capacity(4), lists: 0 }
     }
 }
 

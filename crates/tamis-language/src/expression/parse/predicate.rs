@@ -27,7 +27,11 @@ impl Parser<'_> {
         limits::check("operators and predicates", "nodes", self.assembler.len() + 1, self.limits.nodes)?;
         let start = self.token;
         match start.kind {
-            Kind::Word if !may_mean(self.word()) => {}
+            Kind::Word if !may_mean(self.word()) => {
+                if self.plain(start)? {
+                    return Ok(None);
+                }
+            }
             Kind::Word => {
                 let word = self.word();
                 for (name, value) in [("true", true), ("false", false)] {

@@ -82,6 +82,7 @@ impl Segment {
                     RecordsBuilder::default(),
                     CompiledBuilder::new(settings.attributes.time_zone().clone()),
                 );
+                builder.reserve(drafts.len());
                 for draft in drafts {
                     let subscription = draft.read()?;
                     records.push(&subscription);

@@ -4,6 +4,7 @@
 //! these are the literals of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section
 //! 5.2.2, which the paper picks at random); for a disjunction, those of all operands.
 
+use super::bits::BitTest;
 use super::entry_list::PendingEntry;
 use super::ir::{PartId, Tag};
 use super::lower::{Lowering, NO_NODE, Trigger};
@@ -64,20 +65,22 @@ impl Lowering {
                 }
             }
             Tag::And => {
-                let operands = part.operands().to_vec();
-                let access = self.access(&operands);
+                let access = self.access(part.operands());
                 let mut others: Vec<PartId> =
-                    operands.into_iter().filter(|&operand| operand != access).collect();
+                    part.operands().iter().copied().filter(|&operand| operand != access).collect();
                 others.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
                 // If the access operand is a literal, the entry itself tests the least likely of the other operands.
                 let literal =
                     self.nodes[access as usize] == NO_NODE && self.ir.get(access).operands().is_empty();
-                let mut tests = Vec::new();
+                let (mut tests, mut count) = ([BitTest::NONE; 2], 0);
                 let mut position = 0;
-                while literal && tests.len() < 2 && position < others.len() {
+                while literal && count < 2 && position < others.len() {
                     let negated = self.ir.get(others[position]).negated;
                     let test = self.bit_test(others[position]).filter(|_| !negated);
-                    tests.extend(test);
+                    if let Some(test) = test {
+                        tests[count] = test;
+                        count += 1;
+                    }
                     if test.is_some_and(|test| test.exact) {
                         others.remove(position);
                     } else {
@@ -91,7 +94,7 @@ impl Lowering {
                 let from = self.entries.len();
                 self.enter(access, rest, target);
                 for (_, entry) in &mut self.entries[from..] {
-                    entry.tests[..tests.len()].copy_from_slice(&tests);
+                    entry.tests[..count].copy_from_slice(&tests[..count]);
                 }
             }
             _ => self.enter_literal(id, rest, target),
@@ -114,11 +117,9 @@ impl Lowering {
         }
         match part.tag {
             Tag::Keys if part.payload().len() <= MOST_COPIES => {
-                let keys: Vec<u32> =
-                    part.payload().iter().map(|&key| self.key_numbers[key as usize]).collect();
-                for key in keys {
-                    self.entries.push((Trigger::Key(key), PendingEntry::new(rest, target)));
-                }
+                let keys = part.payload().iter().map(|&key| self.key_numbers[key as usize]);
+                let entry = PendingEntry::new(rest, target);
+                self.entries.extend(keys.map(|key| (Trigger::Key(key), entry)));
             }
             Tag::Keys => {
                 let set = self.set(id);

@@ -38,6 +38,11 @@ impl CompiledBuilder {
         CompiledBuilder { time_zone, ..CompiledBuilder::default() }
     }
 
+    /// Makes room for about so many expressions.
+    pub fn reserve(&mut self, expressions: usize) {
+        self.ir.reserve(expressions);
+    }
+
     /// Splits an expression into parts; its slot is the number of expressions before it.
     pub fn push(&mut self, expression: &Expression) {
         let resolved = resolve(expression, &self.time_zone);
@@ -148,6 +153,7 @@ fn compile(
         asks_nodes: Vec::new(),
         entries: Vec::new(),
         program: Vec::new(),
+        words: Vec::new(),
         sets: Sets::default(),
         intervals: Intervals::default(),
         sampled: sample.len(),

@@ -20,6 +20,8 @@
 //! Entry lists are read in stages. Each stage is a loop over everything that passed the one before; its steps do not
 //! depend on each other and hardly branch, so many reads are in flight at once, and little has to be predicted.
 
+use std::ops::Range;
+
 use super::bits::BitTest;
 use super::program::{KIND, LAST, NEGATED};
 use crate::matcher::Counters;
@@ -120,59 +122,78 @@ const MASK: usize = size_of::<Mask>() / 4;
 const ENTRY: usize = size_of::<Entry>() / 4;
 const CANDIDATE: usize = size_of::<Candidate>() / 4;
 
-/// Appends the entry list of a trigger, unless it is empty. The entries are sorted by their tests; those that are only
-/// checked are sorted here by the first word of their residual in `program`, so that equal kinds of checks follow one
-/// another and the branches between kinds are predicted.
-pub(super) fn write_entry_list<'a>(
-    pending: impl Iterator<Item = &'a PendingEntry>,
-    program: &[u32],
-    list: &mut Vec<u32>,
-) {
-    let (mut targets, mut checked): (Vec<u32>, Vec<Candidate>) = (Vec::new(), Vec::new());
-    let mut grouped: Vec<&PendingEntry> = Vec::new();
-    for pending in pending {
-        match *pending {
-            PendingEntry { tests, .. } if tests != [BitTest::NONE; 2] => grouped.push(pending),
-            PendingEntry { residual: NO_RESIDUAL, target, .. } => targets.push(target),
-            PendingEntry { residual, target, .. } => checked.push(Candidate { residual, target }),
+/// Writes entry lists; kept for its memory.
+#[derive(Debug, Default)]
+pub(super) struct EntryListWriter {
+    targets: Vec<u32>,
+    checked: Vec<Candidate>,
+    grouped: Vec<PendingEntry>,
+    /// The entries of each group.
+    members: Vec<Range<usize>>,
+    groups: Vec<Group>,
+    masks: Vec<Mask>,
+}
+
+impl EntryListWriter {
+    /// Appends the entry list of a trigger, unless it is empty. The entries are sorted by their tests; those that are
+    /// only checked are sorted here by the first word of their residual in `program`, so that equal kinds of checks
+    /// follow one another and the branches between kinds are predicted.
+    pub fn write(&mut self, pending: &[PendingEntry], program: &[u32], list: &mut Vec<u32>) {
+        let EntryListWriter { targets, checked, grouped, members, groups, masks } = self;
+        targets.clear();
+        checked.clear();
+        grouped.clear();
+        members.clear();
+        groups.clear();
+        masks.clear();
+        for pending in pending {
+            match *pending {
+                PendingEntry { tests, .. } if tests != [BitTest::NONE; 2] => grouped.push(*pending),
+                PendingEntry { residual: NO_RESIDUAL, target, .. } => targets.push(target),
+                PendingEntry { residual, target, .. } => checked.push(Candidate { residual, target }),
+            }
+        }
+        let kind = |residual: u32| program[residual as usize] & FIRST_CHECK;
+        checked.sort_by_key(|&Candidate { residual, .. }| (kind(residual), residual));
+        let mut end = 0;
+        members.extend(grouped.chunk_by(|one, other| one.tests[0].word == other.tests[0].word).map(
+            |group| {
+                end += group.len();
+                end - group.len()..end
+            },
+        ));
+        members.sort_by_key(|members| members.len() == 1);
+        let mut end = 0;
+        for members in members.iter().map(|members| &grouped[members.clone()]) {
+            end += members.len() as u32;
+            let any = members.iter().fold(0, |any, pending| any | pending.tests[0].mask);
+            groups.push(Group { word: members[0].tests[0].word, end, any: Mask::halves(any) });
+            if members.len() > 1 {
+                masks.extend(members.iter().map(|pending| Mask::halves(pending.tests[0].mask)));
+            }
+        }
+        // Nodes come before slots.
+        targets.sort_unstable();
+        targets.dedup();
+        let header = |count: usize, content: u32| (count as u32) << CONTENT_BITS | content;
+        match (targets.len(), checked.len(), groups.len()) {
+            (0, 0, 0) => return,
+            (0, 0, groups) => list.push(header(groups, GROUPS)),
+            (targets, 0, 0) if targets <= MOST_COUNTED => list.push(header(targets, TARGETS)),
+            (targets, checked, groups) => {
+                list.extend([header(groups, MIXED), targets as u32, checked as u32]);
+            }
+        }
+        list.extend_from_slice(targets);
+        list.extend_from_slice(bytemuck::cast_slice(checked));
+        list.extend_from_slice(bytemuck::cast_slice(groups));
+        list.extend_from_slice(bytemuck::cast_slice(masks));
+        for pending in members.iter().rev().flat_map(|members| &grouped[members.clone()]) {
+            let PendingEntry { tests: [_, BitTest { word, mask, .. }], residual, target } = *pending;
+            let entry = Entry { mask: Mask::halves(mask), word, candidate: Candidate { residual, target } };
+            list.extend_from_slice(bytemuck::cast_slice(&[entry]));
         }
     }
-    checked.sort_by_key(|&Candidate { residual, .. }| (program[residual as usize] & FIRST_CHECK, residual));
-    let mut members: Vec<&[&PendingEntry]> =
-        grouped.chunk_by(|one, other| one.tests[0].word == other.tests[0].word).collect();
-    members.sort_by_key(|members| members.len() == 1);
-    let (mut groups, mut masks, mut end): (Vec<Group>, Vec<Mask>, u32) = (Vec::new(), Vec::new(), 0);
-    for members in &members {
-        end += members.len() as u32;
-        let any = members.iter().fold(0, |any, pending| any | pending.tests[0].mask);
-        groups.push(Group { word: members[0].tests[0].word, end, any: Mask::halves(any) });
-        if members.len() > 1 {
-            masks.extend(members.iter().map(|pending| Mask::halves(pending.tests[0].mask)));
-        }
-    }
-    let entry =
-        |&PendingEntry { tests: [_, BitTest { word, mask, .. }], residual, target }: &PendingEntry| Entry {
-            mask: Mask::halves(mask),
-            word,
-            candidate: Candidate { residual, target },
-        };
-    let entries: Vec<Entry> =
-        members.iter().rev().flat_map(|members| members.iter().map(|pending| entry(pending))).collect();
-    // Nodes come before slots.
-    targets.sort_unstable();
-    targets.dedup();
-    let header = |count: usize, content: u32| (count as u32) << CONTENT_BITS | content;
-    match (targets.len(), checked.len(), groups.len()) {
-        (0, 0, 0) => return,
-        (0, 0, groups) => list.push(header(groups, GROUPS)),
-        (targets, 0, 0) if targets <= MOST_COUNTED => list.push(header(targets, TARGETS)),
-        (targets, checked, groups) => list.extend([header(groups, MIXED), targets as u32, checked as u32]),
-    }
-    list.extend_from_slice(&targets);
-    list.extend_from_slice(bytemuck::cast_slice(&checked));
-    list.extend_from_slice(bytemuck::cast_slice(&groups));
-    list.extend_from_slice(bytemuck::cast_slice(&masks));
-    list.extend_from_slice(bytemuck::cast_slice(&entries));
 }
 
 /// The positions of the parts of an entry list.
@@ -489,7 +510,7 @@ mod tests {
     fn write(mut pending: Vec<PendingEntry>) -> Vec<u32> {
         pending.sort_by_key(|pending| pending.tests);
         let mut list = Vec::new();
-        write_entry_list(pending.iter(), &PROGRAM, &mut list);
+        EntryListWriter::default().write(&pending, &PROGRAM, &mut list);
         list
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use crate::expression::{PartKind, Parts, Predicate, Test, simplest};
+use crate::expression::{PartKind, Parts, Predicate, RecentNumbers, Test, simplest};
 use crate::value::{Value, ValueRef};
 
 /// The number of a part; the operands of a part have smaller numbers.
@@ -92,6 +92,7 @@ pub(super) struct Ir {
     /// Attributes by their number in this matcher, which starts at 1.
     names: Vec<Arc<str>>,
     name_numbers: HashMap<Arc<str>, u32, ahash::RandomState>,
+    recent_names: RecentNumbers,
     /// Pairs tested for equality.
     pub keys: Values,
     /// Bounds of ranges.
@@ -109,10 +110,48 @@ pub(super) struct Values {
     pub list: Vec<(u32, Value)>,
     table: HashTable<Hashed>,
     hasher: WordHasher,
+    /// Texts that were interned lately; empty while there are few values.
+    recent: Vec<RecentText>,
+}
+
+/// A text of an attribute: where it is in memory, and its number. The list owns this text, so that no other text can
+/// be there.
+#[derive(Debug, Clone, Copy, Default)]
+struct RecentText {
+    address: usize,
+    attribute: u32,
+    number: u32,
 }
 
 impl Values {
+    /// How many recent texts are kept: 128 kB.
+    const RECENT: usize = 8192;
+    /// Fewer values are not worth that.
+    const FEW: usize = 1024;
+
+    /// The number of a value, which is new or known. Values repeat, and those that were read from texts are mostly one
+    /// allocation (`expression::recent`), which is found without hashing and comparing it.
     fn intern(&mut self, attribute: u32, value: &Value) -> u32 {
+        let Value::String(text) = value else { return self.intern_any(attribute, value) };
+        let address = Arc::as_ptr(text).cast::<u8>().addr();
+        let place = (address >> 4 ^ (attribute as usize).wrapping_mul(0x9e37_79b1)) % Values::RECENT;
+        if let Some(recent) = self.recent.get(place)
+            && (recent.address, recent.attribute) == (address, attribute)
+        {
+            return recent.number;
+        }
+        let number = self.intern_any(attribute, value);
+        if self.recent.is_empty() && self.list.len() >= Values::FEW {
+            self.recent.resize(Values::RECENT, RecentText::default());
+        }
+        let owned = matches!(&self.list[number as usize].1, Value::String(known) if Arc::ptr_eq(known, text));
+        if let Some(recent) = self.recent.get_mut(place).filter(|_| owned) {
+            *recent = RecentText { address, attribute, number };
+        }
+        number
+    }
+
+    fn intern_any(&mut self, attribute: u32, value: &Value) -> u32 {
         let hash = self.hasher.value(attribute, value.as_ref());
         let same = |entry: &Hashed| {
             entry.hash == hash && {
@@ -202,6 +241,18 @@ impl WordHasher {
 }
 
 impl Ir {
+    /// Makes room for about so many expressions.
+    pub fn reserve(&mut self, expressions: usize) {
+        /// Literals and operators of an expression that no other has.
+        const PARTS: usize = 4;
+        /// For more, the tables grow as they are filled.
+        const MOST: usize = 1 << 18;
+        let parts = PARTS * expressions.min(MOST);
+        self.table.reserve(parts, |entry| spread(entry.hash));
+        self.ends.reserve(parts);
+        self.words.reserve(4 * parts);
+    }
+
     /// The names of the attributes, by their number in this matcher minus one.
     pub fn names(&self) -> &[Arc<str>] {
         &self.names
@@ -272,12 +323,20 @@ impl Ir {
     }
 
     fn intern_attribute(&mut self, name: &Arc<str>) -> u32 {
-        if let Some(&number) = self.name_numbers.get(name) {
+        let known = |number: u32| self.names.get(number as usize - 1);
+        if let Some(number) = self.recent_names.find(name, known) {
             return number;
         }
-        self.names.push(name.clone());
-        let number = self.names.len() as u32;
-        self.name_numbers.insert(name.clone(), number);
+        let number = match self.name_numbers.get(name) {
+            Some(&number) => number,
+            None => {
+                self.names.push(name.clone());
+                let number = self.names.len() as u32;
+                self.name_numbers.insert(name.clone(), number);
+                number
+            }
+        };
+        self.recent_names.insert(name, number);
         number
     }
 

@@ -45,10 +45,13 @@ impl Keys {
     /// Numbers the pairs attribute by attribute, the most used first; returns the number of each pair in the given
     /// order.
     pub fn new(pairs: &[(u32, Value)], uses: &[u32], attributes: usize) -> (Keys, Vec<u32>) {
-        let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
-        order.sort_by_key(|&pair| (pairs[pair as usize].0, std::cmp::Reverse(uses[pair as usize])));
+        let of_pairs: Vec<u32> = pairs.iter().map(|(attribute, _)| *attribute).collect();
+        let (firsts, mut order) = csr::group(attributes + 1, &of_pairs);
+        for of_attribute in firsts.windows(2) {
+            let order = &mut order[of_attribute[0] as usize..of_attribute[1] as usize];
+            order.sort_by_key(|&pair| std::cmp::Reverse(uses[pair as usize]));
+        }
         let mut numbers = vec![0; pairs.len()];
-        let firsts = csr::starts(attributes + 1, pairs.iter().map(|(attribute, _)| *attribute));
         // At least a fifth of the slots is free.
         let capacity = if pairs.is_empty() { 0 } else { (pairs.len() * 5 / 4 + 1).next_power_of_two() };
         let mut records: Vec<Record> = Vec::with_capacity(pairs.len());

@@ -4,12 +4,12 @@
 //! of starts and a list of items.
 
 use super::choice::Choice;
-use super::entry_list::{PendingEntry, write_entry_list};
+use super::entry_list::{EntryListWriter, PendingEntry};
 use super::ir::PartId;
 use super::lower::{Lowering, Trigger};
 use super::ranges::Stabbing;
 use super::{Compiled, NO_RESIDUAL, first_slot};
-use crate::csr::Lists;
+use crate::csr::{self, Lists};
 use crate::matcher::{Scan, Slot};
 
 /// Everything there is, before it is laid out.
@@ -73,16 +73,14 @@ impl Lowered {
         };
         // By trigger and, within one, by first test: entries that are skipped together are adjacent, and so are
         // entries decided by the same values, so that branches are predicted well.
-        let mut pending: Vec<(u32, PendingEntry)> =
-            lowering.entries.iter().map(|&(trigger, pending)| (number(trigger), pending)).collect();
-        pending.sort_by_key(|(trigger, pending)| (*trigger, pending.tests));
+        let (mut pending, firsts) = by_trigger(&lowering.entries, triggers as usize, number);
         let (mut starts, mut entry_lists) = (Vec::with_capacity(triggers as usize + 1), Vec::new());
-        let mut rest = &pending[..];
-        for trigger in 0..triggers {
+        let mut writer = EntryListWriter::default();
+        for of_trigger in firsts.windows(2) {
             starts.push(entry_lists.len() as u32);
-            let list;
-            (list, rest) = rest.split_at(rest.partition_point(|(of, _)| *of == trigger));
-            write_entry_list(list.iter().map(|(_, pending)| pending), &lowering.program, &mut entry_lists);
+            let list = &mut pending[of_trigger[0] as usize..of_trigger[1] as usize];
+            list.sort_by_key(|pending| pending.tests);
+            writer.write(list, &lowering.program, &mut entry_lists);
         }
         starts.push(entry_lists.len() as u32);
 
@@ -122,4 +120,22 @@ impl Lowered {
             choice: Choice::default(),
         }
     }
+}
+
+/// Entries in the order of their triggers, as `number` numbers these, and where the entries of each begin. Entries
+/// with the same trigger stay in their order.
+fn by_trigger(
+    entries: &[(Trigger, PendingEntry)],
+    triggers: usize,
+    number: impl Fn(Trigger) -> u32,
+) -> (Vec<PendingEntry>, Vec<u32>) {
+    let firsts = csr::starts(triggers, entries.iter().map(|&(trigger, _)| number(trigger)));
+    let mut next = firsts.clone();
+    let mut ordered = vec![PendingEntry::new(NO_RESIDUAL, 0); entries.len()];
+    for &(trigger, pending) in entries {
+        let place = &mut next[number(trigger) as usize];
+        ordered[*place as usize] = pending;
+        *place += 1;
+    }
+    (ordered, firsts)
 }

@@ -68,6 +68,8 @@ pub(super) struct Lowering {
     pub asks_nodes: Vec<bool>,
     pub entries: Vec<(Trigger, PendingEntry)>,
     pub program: Vec<u32>,
+    /// The words of the residual being built; reused to save allocations.
+    pub words: Vec<u32>,
     pub sets: Sets,
     pub intervals: Intervals,
     pub patterns: Patterns,

@@ -14,7 +14,8 @@ impl Lowering {
         if ids.is_empty() {
             return rest;
         }
-        let mut words = Vec::new();
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
         let mut last = 0;
         for &id in ids {
             last = words.len();
@@ -26,7 +27,8 @@ impl Lowering {
             words.extend([head(program::JUMP, false, 0, 0), rest]);
         }
         let residual = self.program.len() as u32;
-        self.program.extend(words);
+        self.program.extend_from_slice(&words);
+        self.words = words;
         residual
     }
 
