@@ -16,7 +16,9 @@ use crate::error::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"TAMISSEG";
 /// The version of the format; noted in the changelog when it changes.
-const VERSION: u32 = 13;
+const VERSION: u32 = 14;
+/// The oldest version that is read: in it, ids that are consecutive integers are stored like others.
+const OLDEST: u32 = 13;
 const HEADER: usize = 40;
 const ALIGNMENT: usize = 64;
 
@@ -145,9 +147,9 @@ impl SectionReader {
         }
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
         let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
-        if word(8) != VERSION {
+        if !(OLDEST..=VERSION).contains(&word(8)) {
             return Err(damaged(&format!(
-                "the file has format {}, this version of Tamis reads format {VERSION}",
+                "the file has format {}, this version of Tamis reads formats {OLDEST} to {VERSION}",
                 word(8)
             )));
         }
