@@ -171,7 +171,7 @@ def test_bad_hierarchies() -> None:
         index.hierarchy("geo", {"a": {"b": {"a": []}}})
     with refused(ExpressionError, '"dates"'):
         index.hierarchy("geo", "months")
-    with refused(ExpressionError, "list of values"):
+    with refused(ExpressionError, "a mapping or a list"):
         index.hierarchy("geo", {"US": "California"})
     with refused(ExpressionError, "value"):
         index.hierarchy("geo", {"US": [None]})

@@ -135,7 +135,7 @@ fn wrong_specifications_are_refused() {
         ),
         (
             json!({"workload": "whang", "parameters": {"size": 1}, "matcher": "compact"}),
-            "cannot express: compact knows",
+            "cannot express: compact supports only",
         ),
         (
             json!({"workload": "fontoura", "parameters": {"size": 9, "depth": [6, 6]}, "matcher": "kindex"}),

@@ -23,7 +23,6 @@
 use std::ops::Range;
 
 use super::bits::BitTest;
-use super::program::{KIND, LAST, NEGATED};
 use crate::matcher::Counters;
 
 /// Entries that pass their first bit test are processed further this many at a time.
@@ -41,8 +40,6 @@ const TARGETS: u32 = 1;
 const MIXED: u32 = 2;
 const CONTENT: u32 = 3;
 const CONTENT_BITS: u32 = CONTENT.count_ones();
-/// What the first word of a residual says about its first check, except for the attribute.
-const FIRST_CHECK: u32 = KIND | NEGATED | LAST;
 /// The most that the rest of the first word counts.
 const MOST_COUNTED: usize = (u32::MAX >> CONTENT_BITS) as usize;
 
@@ -136,9 +133,9 @@ pub(super) struct EntryListWriter {
 
 impl EntryListWriter {
     /// Appends the entry list of a trigger, unless it is empty. The entries are sorted by their tests; those that are
-    /// only checked are sorted here by the first word of their residual in `program`, so that equal kinds of checks
-    /// follow one another and the branches between kinds are predicted.
-    pub fn write(&mut self, pending: &[PendingEntry], program: &[u32], list: &mut Vec<u32>) {
+    /// only checked are sorted here by what their residual checks first, as `first_check` says, so that equal kinds of
+    /// checks follow one another and the branches between kinds are predicted.
+    pub fn write(&mut self, pending: &[PendingEntry], first_check: impl Fn(u32) -> u32, list: &mut Vec<u32>) {
         let EntryListWriter { targets, checked, grouped, members, groups, masks } = self;
         targets.clear();
         checked.clear();
@@ -153,8 +150,7 @@ impl EntryListWriter {
                 PendingEntry { residual, target, .. } => checked.push(Candidate { residual, target }),
             }
         }
-        let kind = |residual: u32| program[residual as usize] & FIRST_CHECK;
-        checked.sort_by_key(|&Candidate { residual, .. }| (kind(residual), residual));
+        checked.sort_by_key(|&Candidate { residual, .. }| (first_check(residual), residual));
         let mut end = 0;
         members.extend(grouped.chunk_by(|one, other| one.tests[0].word == other.tests[0].word).map(
             |group| {
@@ -490,7 +486,6 @@ mod tests {
     use proptest::prelude::*;
 
     const WORDS: usize = 5;
-    const PROGRAM: [u32; 9] = [3, 1, 4, 1, 5, 9, 2, 6, 5];
 
     fn test() -> impl Strategy<Value = BitTest> {
         (0..WORDS as u32, 1..16u64).prop_map(|(word, mask)| match word {
@@ -510,7 +505,7 @@ mod tests {
     fn write(mut pending: Vec<PendingEntry>) -> Vec<u32> {
         pending.sort_by_key(|pending| pending.tests);
         let mut list = Vec::new();
-        EntryListWriter::default().write(&pending, &PROGRAM, &mut list);
+        EntryListWriter::default().write(&pending, |residual| residual % 3, &mut list);
         list
     }
 

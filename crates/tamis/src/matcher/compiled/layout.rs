@@ -7,6 +7,7 @@ use super::choice::Choice;
 use super::entry_list::{EntryListWriter, PendingEntry};
 use super::ir::PartId;
 use super::lower::{Lowering, Trigger};
+use super::program::kind_of_check;
 use super::ranges::Stabbing;
 use super::{Compiled, NO_RESIDUAL, first_slot};
 use crate::csr::{self, Lists};
@@ -75,12 +76,13 @@ impl Lowered {
         // entries decided by the same values, so that branches are predicted well.
         let (mut pending, firsts) = by_trigger(&lowering.entries, triggers as usize, number);
         let (mut starts, mut entry_lists) = (Vec::with_capacity(triggers as usize + 1), Vec::new());
+        let first_check = |residual: u32| kind_of_check(lowering.program[residual as usize]);
         let mut writer = EntryListWriter::default();
         for of_trigger in firsts.windows(2) {
             starts.push(entry_lists.len() as u32);
             let list = &mut pending[of_trigger[0] as usize..of_trigger[1] as usize];
             list.sort_by_key(|pending| pending.tests);
-            writer.write(list, &lowering.program, &mut entry_lists);
+            writer.write(list, first_check, &mut entry_lists);
         }
         starts.push(entry_lists.len() as u32);
 

@@ -35,6 +35,11 @@ pub(super) fn head(kind: u32, negated: bool, count: usize, attribute: u32) -> u3
     kind | if negated { NEGATED } else { 0 } | (count as u32) << 6 | attribute << 10
 }
 
+/// The kind of a check, whether it is negated, and whether it is the last of its residual.
+pub(super) fn kind_of_check(head: u32) -> u32 {
+    head & (KIND | NEGATED | LAST)
+}
+
 /// How many keys follow a head.
 pub(super) fn key_count(head: u32) -> usize {
     (head >> 6 & 15) as usize
