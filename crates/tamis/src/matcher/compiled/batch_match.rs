@@ -5,13 +5,13 @@
 //! last, level by level and each for all of its events, because a node depends only on nodes of lower levels.
 
 use super::batch_state::{BatchState, Sizes};
-use super::entry_list::{Candidate, EntryList};
+use super::entry_list::{Candidate, EntryList, NO_RESIDUAL};
 use super::event_set::EventSet;
 use super::keys::NO_KEY;
 use super::program::{self, KIND, LAST, NEGATED};
 use super::ranges::NO_RANK;
 use super::working::Known;
-use super::{Compiled, NO_RESIDUAL, first_slot};
+use super::{Compiled, first_slot};
 use crate::event::{Event, Presence};
 use crate::matcher::Slot;
 use crate::truth::Missing;

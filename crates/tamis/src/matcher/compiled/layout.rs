@@ -4,11 +4,11 @@
 //! of starts and a list of items.
 
 use super::choice::Choice;
-use super::entry_list::{EntryListWriter, PendingEntry};
+use super::entry_list::{EntryListWriter, NO_RESIDUAL, PendingEntry};
 use super::ir::PartId;
 use super::lower::{Lowering, Trigger};
 use super::ranges::Stabbing;
-use super::{Compiled, NO_RESIDUAL, first_slot};
+use super::{Compiled, first_slot};
 use crate::csr::{self, Lists};
 use crate::matcher::{Scan, Slot};
 

@@ -2,8 +2,8 @@
 //!
 //! A residual: checks, the least likely first, as `program` executes them.
 
-use super::NO_RESIDUAL;
 use super::bits::BitTest;
+use super::entry_list::NO_RESIDUAL;
 use super::ir::{PartId, Tag};
 use super::lower::{Lowering, NO_NODE};
 use super::program::{self, MOST_KEYS, end_residual, head};

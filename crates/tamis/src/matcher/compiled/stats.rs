@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Compiled;
 use super::ir::{Ir, PartId};
 
 /// The distinct parts of a set of expressions.
@@ -38,6 +39,26 @@ impl ExpressionStats {
         self.unselective += other.unselective;
         for (attribute, predicates) in other.predicates {
             *self.predicates.entry(attribute).or_default() += predicates;
+        }
+    }
+}
+
+impl Compiled {
+    /// What the expressions consist of, except those too deep to compile.
+    pub(crate) fn stats(&self) -> ExpressionStats {
+        let [nodes, edges, uses, unfiltered_patterns, unselective] =
+            std::array::from_fn(|figure| self.counts[6 + figure] as usize);
+        let predicates = self.attribute_predicates.iter().enumerate();
+        let predicates = predicates.filter_map(|(attribute, &count)| {
+            self.names.get(attribute).map(|name| (name.into(), count as usize))
+        });
+        ExpressionStats {
+            nodes,
+            edges,
+            uses,
+            predicates: predicates.collect(),
+            unfiltered_patterns,
+            unselective,
         }
     }
 }

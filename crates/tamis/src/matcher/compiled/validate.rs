@@ -7,9 +7,9 @@
 //! A forged file may still give wrong results. It cannot make matching fail, loop or use memory without bound.
 
 use super::build::MOST_LEVELS;
-use super::entry_list::{Candidate, is_whole};
+use super::entry_list::{Candidate, NO_RESIDUAL, is_whole};
 use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
-use super::{Compiled, NO_RESIDUAL, first_slot};
+use super::{Compiled, first_slot};
 use crate::csr::is_ascending;
 
 /// More levels of nesting and continuation than residuals of a compiled expression can have: two for each of its
