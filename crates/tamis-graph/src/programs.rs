@@ -283,7 +283,7 @@ impl Compiler {
         // A node that is used twice has a register; its operands' registers are written before it.
         let mut registers: HashMap<u32, u32, ahash::RandomState> = HashMap::default();
         for (node, uses) in (0..).zip(&uses) {
-            if *uses > 1 && !matches!(nodes[node as usize], NormalNode::Literal(_)) {
+            if *uses > 1 && !matches!(nodes[node as usize], NormalNode::Predicate(_)) {
                 registers.insert(node, registers.len() as u32);
             }
         }
@@ -324,9 +324,9 @@ impl Compiler {
             let begin = match next.take() {
                 Some((node, on_true, on_false)) => {
                     let word = match &nodes[node as usize] {
-                        NormalNode::Literal(literal) => {
-                            let kind = if literal.negated { NEGATED } else { PREDICATE };
-                            Some(self.predicate(&literal.attribute, &literal.test) << 2 | kind)
+                        NormalNode::Predicate(signed) => {
+                            let kind = if signed.negated { NEGATED } else { PREDICATE };
+                            Some(self.predicate(&signed.attribute, &signed.test) << 2 | kind)
                         }
                         _ if node != root => registers.get(&node).map(|register| register << 2 | REGISTER),
                         _ => None,

@@ -54,10 +54,10 @@ pub use tamis_xml as xml;
 /// Text or JSON is parsed into an [`Expression`], and matchers compile its [`NormalForm`](expression::NormalForm).
 pub mod expression {
     pub use tamis_language::expression::{
-        Comparison, Connective, Elements, Expression, Function, Literal, Node, NormalForm, NormalNode,
-        Operand, OperandRef, Operator, Pattern, Predicate, Quantifier, Reading, Takes, Term, Test, TruthTest,
-        Type, Weight, XPathKey, binary, distribute, from_json, lower, normalise, parse, resolve, shown,
-        to_json,
+        Comparison, Connective, Elements, Expression, Function, Node, NormalForm, NormalNode, Operand,
+        OperandRef, Operator, Pattern, Predicate, Quantifier, Reading, SignedPredicate, Takes, Term, Test,
+        TruthTest, Type, Weight, XPathKey, binary, distribute, from_json, lower, normalise, parse, resolve,
+        shown, to_json,
     };
     // What the engine needs of the language beyond that.
     pub(crate) use tamis_language::expression::{

@@ -40,15 +40,15 @@ fn truth(expression: &Expression, json: &str, missing: Missing) -> Truth {
 fn normal_truth(form: &NormalForm, json: &str, missing: Missing) -> Truth {
     let attributes = Attributes::new(missing, &Limits::default(), TimeZone::default());
     for node in form.nodes() {
-        if let NormalNode::Literal(literal) = node {
-            attributes.intern(&literal.attribute);
+        if let NormalNode::Predicate(signed) = node {
+            attributes.intern(&signed.attribute);
         }
     }
     let event = decode(json, &attributes);
-    form.truth(|literal| {
-        let attribute = attributes.intern(&literal.attribute);
-        let truth = Check::new(&literal.test).truth(event.get(attribute), missing);
-        if literal.negated { !truth } else { truth }
+    form.truth(|signed| {
+        let attribute = attributes.intern(&signed.attribute);
+        let truth = Check::new(&signed.test).truth(event.get(attribute), missing);
+        if signed.negated { !truth } else { truth }
     })
 }
 
@@ -138,7 +138,7 @@ proptest! {
         for (position, node) in nodes.iter().enumerate() {
             match node {
                 NormalNode::Constant(_) => prop_assert_eq!(nodes.len(), 1),
-                NormalNode::Literal(_) => {}
+                NormalNode::Predicate(_) => {}
                 NormalNode::And(children) | NormalNode::Or(children) => {
                     prop_assert!(children.len() >= 2);
                     prop_assert!(children.is_sorted_by(|a, b| a < b));

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use tamis::Event;
-use tamis::expression::{Literal, NormalForm, NormalNode, normalise};
+use tamis::expression::{NormalForm, NormalNode, SignedPredicate, normalise};
 use tamis::matcher::Slot;
 
 use super::predicates::{Basic, Predicates};
@@ -137,9 +137,9 @@ impl Bdd {
         for node in form.nodes() {
             let (and, operands): (bool, Vec<u32>) = match node {
                 NormalNode::Constant(value) => (*value, Vec::new()),
-                NormalNode::Literal(literal) => {
+                NormalNode::Predicate(signed) => {
                     let mut basics = Vec::new();
-                    predicates.intern(literal, input.attributes, input.missing, &mut basics);
+                    predicates.intern(signed, input.attributes, input.missing, &mut basics);
                     (true, basics.into_iter().map(|basic| builder.basic(basic)).collect())
                 }
                 NormalNode::And(children) => {
@@ -173,8 +173,8 @@ fn number_variables(form: &NormalForm, predicates: &mut Predicates, input: &Inpu
         }
         match &form.nodes()[node as usize] {
             NormalNode::And(children) | NormalNode::Or(children) => open.extend(children.iter().rev()),
-            NormalNode::Literal(literal) => {
-                let either = Literal { negated: true, ..literal.clone() };
+            NormalNode::Predicate(signed) => {
+                let either = SignedPredicate { negated: true, ..signed.clone() };
                 predicates.intern(&either, input.attributes, input.missing, &mut Vec::new());
             }
             NormalNode::Constant(_) => {}

@@ -23,7 +23,7 @@ pub(super) struct Needs {
     pub least: u32,
     /// How often each predicate occurs positively, counting every path from the root.
     pub occurrences: Vec<(u32, u32)>,
-    /// Per node, the predicates of its literal, if it is one.
+    /// Per node, the basics of its signed predicate, if it is one.
     basics: Vec<Vec<Basic>>,
 }
 
@@ -36,8 +36,8 @@ impl Needs {
             least.push(match node {
                 NormalNode::Constant(true) => 0,
                 NormalNode::Constant(false) => u32::MAX,
-                NormalNode::Literal(literal) => {
-                    predicates.intern(literal, input.attributes, input.missing, &mut own);
+                NormalNode::Predicate(signed) => {
+                    predicates.intern(signed, input.attributes, input.missing, &mut own);
                     own.iter().filter(|basic| !basic.negated()).count() as u32
                 }
                 NormalNode::And(children) => {
@@ -127,7 +127,7 @@ impl Bop {
 }
 
 /// The code of all nodes, operands first; returns that of the root. Operators are followed by the
-/// length of their operands in bytes. A literal of several basics is encoded as an `and`.
+/// length of their operands in bytes. A signed predicate of several basics is encoded as an `and`.
 fn encode(form: &NormalForm, basics: &[Vec<Basic>]) -> Vec<u8> {
     let mut codes: Vec<Vec<u8>> = Vec::with_capacity(form.nodes().len());
     for (node, basics) in form.nodes().iter().zip(basics) {
@@ -138,7 +138,7 @@ fn encode(form: &NormalForm, basics: &[Vec<Basic>]) -> Vec<u8> {
         };
         let code = match node {
             NormalNode::Constant(value) => vec![if *value { TRUE } else { FALSE }],
-            NormalNode::Literal(_) => match &basics[..] {
+            NormalNode::Predicate(_) => match &basics[..] {
                 [only] => single(only),
                 several => operator(AND, several.iter().map(single)),
             },

@@ -17,22 +17,22 @@ pub enum Outer {
     And,
 }
 
-/// A literal of a part.
+/// A signed predicate of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term {
-    /// The position of the literal in the normal form.
-    pub literal: u32,
+    /// The position of the signed predicate in the normal form.
+    pub predicate: u32,
     /// How often it counts towards the score: `(a or b) and (a or c)` counts `a` twice where it is
-    /// chosen in both. Always 1 in a clause, which counts its best literal.
+    /// chosen in both. Always 1 in a clause, which counts its best signed predicate.
     pub times: u32,
 }
 
-/// The parts of a form, each sorted and without repetition of a literal. Of the disjunctive form,
-/// `true` is one part without literals and `false` has no parts; the other way round for the other.
+/// The parts of a form, each sorted and without repetition of a signed predicate. Of the disjunctive form,
+/// `true` is one part without signed predicates and `false` has no parts; the other way round for the other.
 pub type Parts = Vec<Box<[Term]>>;
 
 /// Brings a normal form into disjunctive or conjunctive form, unless that takes more than `most`
-/// literals.
+/// signed predicates.
 pub fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Parts> {
     let nodes = form.nodes();
     check_size(form, outer, most)?;
@@ -43,7 +43,7 @@ pub fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Parts>
                 true => vec![Box::default()],
                 false => Vec::new(),
             },
-            (NormalNode::Literal(_), _) => vec![[Term { literal: position, times: 1 }].into()],
+            (NormalNode::Predicate(_), _) => vec![[Term { predicate: position, times: 1 }].into()],
             (NormalNode::Or(children), Outer::Or) | (NormalNode::And(children), Outer::And) => {
                 let all = children.iter().flat_map(|&child| parts[child as usize].iter().cloned());
                 distinct(all.collect(), outer)
@@ -63,43 +63,43 @@ pub fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Parts>
     Ok(parts.pop().unwrap_or_default())
 }
 
-/// Fails if the form would take more than `most` literals.
+/// Fails if the form would take more than `most` signed predicates.
 pub fn check_size(form: &NormalForm, outer: Outer, most: usize) -> Result<()> {
     if is_in_form(form, outer) {
         return Ok(());
     }
-    // The number of parts, and of literals in all of them; a product saturates, never wraps.
+    // The number of parts, and of signed predicates in all of them; a product saturates, never wraps.
     let mut sizes: Vec<(f64, f64)> = Vec::with_capacity(form.nodes().len());
     for node in form.nodes() {
         let size = match (node, outer) {
             (NormalNode::Constant(_), _) => (1.0, 0.0),
-            (NormalNode::Literal(_), _) => (1.0, 1.0),
+            (NormalNode::Predicate(_), _) => (1.0, 1.0),
             (NormalNode::Or(children), Outer::Or) | (NormalNode::And(children), Outer::And) => {
                 let sizes = children.iter().map(|&child| sizes[child as usize]);
                 sizes.fold((0.0, 0.0), |sum, size| (sum.0 + size.0, sum.1 + size.1))
             }
             (NormalNode::And(children), Outer::Or) | (NormalNode::Or(children), Outer::And) => {
                 let sizes = children.iter().map(|&child| sizes[child as usize]);
-                sizes.fold((1.0, 0.0), |(parts, literals), size| {
-                    (parts * size.0, literals * size.0 + parts * size.1)
+                sizes.fold((1.0, 0.0), |(parts, signed_predicates), size| {
+                    (parts * size.0, signed_predicates * size.0 + parts * size.1)
                 })
             }
         };
         sizes.push((size.0.min(f64::MAX), size.1.min(f64::MAX)));
     }
-    let literals = sizes.last().map_or(0.0, |size| size.1);
+    let signed_predicates = sizes.last().map_or(0.0, |size| size.1);
     let what = match outer {
         Outer::Or => "predicates of an expression in disjunctive normal form",
         Outer::And => "predicates of an expression in conjunctive normal form",
     };
     // Positions are 32-bit numbers, whatever the limits say.
-    limits::check(what, "normal_form", literals as usize, most.min(1 << 28))
+    limits::check(what, "normal_form", signed_predicates as usize, most.min(1 << 28))
 }
 
 /// Whether the parts are there already.
 pub fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
     let nodes = form.nodes();
-    let is_literal = |child: &u32| matches!(nodes[*child as usize], NormalNode::Literal(_));
+    let is_predicate = |child: &u32| matches!(nodes[*child as usize], NormalNode::Predicate(_));
     let (above, below) = match (nodes.last(), outer) {
         (Some(NormalNode::Or(children)), Outer::Or) | (Some(NormalNode::And(children)), Outer::And) => {
             (&children[..], true)
@@ -110,9 +110,9 @@ pub fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
         _ => return true,
     };
     above.iter().all(|child| match &nodes[*child as usize] {
-        NormalNode::And(children) if outer == Outer::Or && below => children.iter().all(is_literal),
-        NormalNode::Or(children) if outer == Outer::And && below => children.iter().all(is_literal),
-        _ => is_literal(child),
+        NormalNode::And(children) if outer == Outer::Or && below => children.iter().all(is_predicate),
+        NormalNode::Or(children) if outer == Outer::And && below => children.iter().all(is_predicate),
+        _ => is_predicate(child),
     })
 }
 
@@ -125,14 +125,14 @@ fn distinct(mut parts: Parts, outer: Outer) -> Parts {
     parts
 }
 
-/// The literals of both parts, in order.
+/// The signed predicates of both parts, in order.
 fn union(left: &[Term], right: &[Term], outer: Outer) -> Box<[Term]> {
     let mut all: Vec<Term> = Vec::with_capacity(left.len() + right.len());
     all.extend_from_slice(left);
     all.extend_from_slice(right);
-    all.sort_unstable_by_key(|term| term.literal);
+    all.sort_unstable_by_key(|term| term.predicate);
     all.dedup_by(|next, kept| {
-        let same = next.literal == kept.literal;
+        let same = next.predicate == kept.predicate;
         if same && outer == Outer::Or {
             kept.times = kept.times.saturating_add(next.times);
         }
@@ -150,11 +150,11 @@ mod tests {
 
     fn parts(text: &str, outer: Outer) -> Vec<String> {
         let form = normalise(&parse(text, &Limits::default()).unwrap());
-        let name = |term: &Term| match &form.nodes()[term.literal as usize] {
-            NormalNode::Literal(literal) => {
-                let sign = if literal.negated { "-" } else { "" };
+        let name = |term: &Term| match &form.nodes()[term.predicate as usize] {
+            NormalNode::Predicate(signed) => {
+                let sign = if signed.negated { "-" } else { "" };
                 let times = if term.times > 1 { term.times.to_string() } else { String::new() };
-                format!("{times}{sign}{}", literal.attribute)
+                format!("{times}{sign}{}", signed.attribute)
             }
             other => panic!("{other:?}"),
         };

@@ -26,7 +26,7 @@ mod xpath;
 
 pub use elements::{Elements, Quantifier};
 pub use json::{from_json, to_json};
-pub use normalise::{Literal, NormalForm, NormalNode, normalise};
+pub use normalise::{NormalForm, NormalNode, SignedPredicate, normalise};
 pub use parse::parse;
 pub use pattern::Pattern;
 pub use predicate::{Operand, OperandRef, Operator, Predicate, Takes, Test};

@@ -25,19 +25,19 @@ use crate::value::{Value, ValueRef};
 
 /// A predicate with its sign.
 #[derive(Debug, Clone)]
-pub struct Literal {
+pub struct SignedPredicate {
     /// The attribute's name.
     pub attribute: Arc<str>,
     /// The test, in its simplest equivalent form.
     pub test: Test,
-    /// Whether the literal is true when the test fails.
+    /// Whether the signed predicate is true when the test fails.
     pub negated: bool,
-    /// One weight per value of a set, one for any other test; `None` if all are 1 or the literal
+    /// One weight per value of a set, one for any other test; `None` if all are 1 or the signed predicate
     /// is negated, which scores nothing.
     pub weights: Option<Box<[f64]>>,
 }
 
-impl Literal {
+impl SignedPredicate {
     /// The weight of a value that satisfies the test.
     pub fn weight(&self, value: ValueRef<'_>) -> f64 {
         match (&self.weights, &self.test) {
@@ -50,9 +50,9 @@ impl Literal {
         }
     }
 
-    fn compare(&self, other: &Literal) -> Ordering {
-        let weights = |literal: &Literal| -> Vec<u64> {
-            literal.weights.iter().flatten().map(|weight| weight.to_bits()).collect()
+    fn compare(&self, other: &SignedPredicate) -> Ordering {
+        let weights = |signed: &SignedPredicate| -> Vec<u64> {
+            signed.weights.iter().flatten().map(|weight| weight.to_bits()).collect()
         };
         (&self.attribute, &self.test, self.negated)
             .cmp(&(&other.attribute, &other.test, other.negated))
@@ -60,15 +60,15 @@ impl Literal {
     }
 }
 
-impl PartialEq for Literal {
+impl PartialEq for SignedPredicate {
     fn eq(&self, other: &Self) -> bool {
         self.compare(other) == Ordering::Equal
     }
 }
 
-impl Eq for Literal {}
+impl Eq for SignedPredicate {}
 
-impl Hash for Literal {
+impl Hash for SignedPredicate {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.attribute.hash(state);
         self.test.hash(state);
@@ -84,7 +84,7 @@ pub enum NormalNode {
     /// `true` or `false`; occurs only as the root.
     Constant(bool),
     /// A signed predicate.
-    Literal(Literal),
+    Predicate(SignedPredicate),
     /// All of the nodes at these positions: two or more, ascending.
     And(Box<[u32]>),
     /// Some of the nodes at these positions: two or more, ascending.
@@ -104,13 +104,13 @@ impl NormalForm {
         &self.nodes
     }
 
-    /// The truth of the whole, given that of its literals.
-    pub fn truth(&self, mut literal: impl FnMut(&Literal) -> Truth) -> Truth {
+    /// The truth of the whole, given that of its signed predicates.
+    pub fn truth(&self, mut truth_of: impl FnMut(&SignedPredicate) -> Truth) -> Truth {
         let mut truths: Vec<Truth> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let truth = match node {
                 NormalNode::Constant(value) => Truth::from(*value),
-                NormalNode::Literal(found) => literal(found),
+                NormalNode::Predicate(found) => truth_of(found),
                 NormalNode::And(children) => {
                     children.iter().map(|&child| truths[child as usize]).fold(Truth::True, Truth::and)
                 }
@@ -138,7 +138,7 @@ pub trait Parts {
     fn constant(&mut self, value: bool) -> u32;
 
     /// The part that is a predicate or its negation; called for every predicate of an expression.
-    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32;
+    fn predicate(&mut self, predicate: &Predicate, negated: bool) -> u32;
 
     /// The conjunction or disjunction of two parts or more: ascending, distinct, no constants, and
     /// none of them the same operator.
@@ -153,7 +153,7 @@ pub enum PartKind<'a> {
     /// Always true, or always false.
     Constant(bool),
     /// A predicate, negated or not.
-    Literal,
+    Predicate,
     /// All of these parts.
     And(&'a [u32]),
     /// Any of these parts.
@@ -223,7 +223,7 @@ impl Normaliser {
         self.leaves.clear();
         for leaf in leaves {
             self.leaves.push(match leaf {
-                Node::Predicate(predicate) => parts.literal(predicate, predicate.negated()),
+                Node::Predicate(predicate) => parts.predicate(predicate, predicate.negated()),
                 other => parts.constant(matches!(other, Node::Constant(true))),
             });
         }
@@ -236,12 +236,12 @@ impl Normaliser {
         match node {
             Node::Constant(value) => parts.constant(*value == is_upright(polarity)),
             Node::Predicate(predicate) => {
-                let literal = parts.literal(predicate, predicate.negated() == is_upright(polarity));
+                let signed = parts.predicate(predicate, predicate.negated() == is_upright(polarity));
                 let unknown = if polarity < IS_TRUE { None } else { predicate.when_unknown() };
-                let Some(unknown) = unknown else { return literal };
+                let Some(unknown) = unknown else { return signed };
                 let known = matches!(polarity, IS_TRUE | IS_FALSE);
-                let unknown = parts.literal(&unknown, known);
-                join(known, [literal, unknown].into_iter(), &mut self.joined, parts)
+                let unknown = parts.predicate(&unknown, known);
+                join(known, [signed, unknown].into_iter(), &mut self.joined, parts)
             }
             Node::Not => self.built[self.operands[0]][OPPOSITE[polarity]],
             Node::And(_) | Node::Or(_) => {
@@ -275,7 +275,7 @@ impl Normaliser {
                 if let Some(predicate) = tested_alone(*test, &nodes[..index]) {
                     let negated = test.negated == is_upright(polarity);
                     return match predicate.when_unknown() {
-                        Some(unknown) => parts.literal(&unknown, negated),
+                        Some(unknown) => parts.predicate(&unknown, negated),
                         None => parts.constant(negated),
                     };
                 }
@@ -321,7 +321,7 @@ impl Normaliser {
     }
 }
 
-/// A predicate that is unknown whenever the operand of a test for being unknown is, which takes one literal: the
+/// A predicate that is unknown whenever the operand of a test for being unknown is, which takes one signed predicate: the
 /// operand itself, or one of several that are unknown together, such as the parts of a set with networks. The operand
 /// is the last of the nodes.
 fn tested_alone(test: TruthTest, nodes: &[Node]) -> Option<&Predicate> {
@@ -407,8 +407,8 @@ impl Parts for Builder {
         self.intern(NormalNode::Constant(value))
     }
 
-    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32 {
-        self.intern(NormalNode::Literal(Literal {
+    fn predicate(&mut self, predicate: &Predicate, negated: bool) -> u32 {
+        self.intern(NormalNode::Predicate(SignedPredicate {
             attribute: predicate.attribute().clone(),
             test: simplest(predicate.test()).into_owned(),
             negated,
@@ -426,7 +426,7 @@ impl Parts for Builder {
     fn kind(&self, part: u32) -> PartKind<'_> {
         match &self.nodes[part as usize] {
             NormalNode::Constant(value) => PartKind::Constant(*value),
-            NormalNode::Literal(_) => PartKind::Literal,
+            NormalNode::Predicate(_) => PartKind::Predicate,
             NormalNode::And(operands) => PartKind::And(operands),
             NormalNode::Or(operands) => PartKind::Or(operands),
         }
@@ -504,11 +504,11 @@ impl Builder {
 
 fn compare_within_level(a: &NormalNode, b: &NormalNode) -> Ordering {
     match (a, b) {
-        (NormalNode::Literal(a), NormalNode::Literal(b)) => a.compare(b),
+        (NormalNode::Predicate(a), NormalNode::Predicate(b)) => a.compare(b),
         (NormalNode::And(a), NormalNode::And(b)) | (NormalNode::Or(a), NormalNode::Or(b)) => a.cmp(b),
         (NormalNode::And(_), NormalNode::Or(_)) => Ordering::Less,
         (NormalNode::Or(_), NormalNode::And(_)) => Ordering::Greater,
-        // A constant is the only node of its form, and literals are the only others of level 0.
+        // A constant is the only node of its form, and signed predicates are the only others of level 0.
         _ => Ordering::Equal,
     }
 }

@@ -27,9 +27,9 @@ impl ATree {
                     self.places.insert(slot, place);
                     return;
                 }
-                NormalNode::Literal(literal) => {
-                    let attribute = attributes.intern(&literal.attribute);
-                    self.leaf(attribute, &literal.test, literal.negated)
+                NormalNode::Predicate(signed) => {
+                    let attribute = attributes.intern(&signed.attribute);
+                    self.leaf(attribute, &signed.test, signed.negated)
                 }
                 NormalNode::And(operands) => self.operator(Kind::And, operands, &built),
                 NormalNode::Or(operands) => self.operator(Kind::Or, operands, &built),

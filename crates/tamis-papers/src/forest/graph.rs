@@ -47,22 +47,24 @@ impl Graph {
 
     /// Adds an expression, unless it is never true.
     pub fn add(&mut self, slot: Slot, form: &NormalForm, conjunctions: &mut ConjunctionBuilder<'_>) {
-        let literals = conjunctions.literals(form);
+        let signed_predicates = conjunctions.signed_predicates(form);
         let nodes = form.nodes();
-        let is_literal = |operand: &u32| matches!(nodes[*operand as usize], NormalNode::Literal(_));
+        let is_predicate = |operand: &u32| matches!(nodes[*operand as usize], NormalNode::Predicate(_));
         let mut numbers: Vec<u32> = vec![u32::MAX; nodes.len()];
         for (position, node) in nodes.iter().enumerate() {
             let is_root = position + 1 == nodes.len();
             numbers[position] = match node {
-                // Literals become conjunctions only if something uses them as such.
-                NormalNode::Literal(_) if !is_root => continue,
+                // Signed predicates become conjunctions only if something uses them as such.
+                NormalNode::Predicate(_) if !is_root => continue,
                 NormalNode::Constant(false) => return,
                 NormalNode::Constant(true) => self.leaf(conjunctions.insert(Vec::new())),
-                NormalNode::Literal(_) => self.leaf(conjunctions.insert(vec![(literals[position], 1)])),
+                NormalNode::Predicate(_) => {
+                    self.leaf(conjunctions.insert(vec![(signed_predicates[position], 1)]))
+                }
                 NormalNode::And(operands) => {
-                    let own = operands.iter().filter(|operand| is_literal(operand));
-                    let own: Vec<_> = own.map(|&operand| (literals[operand as usize], 1)).collect();
-                    let others = operands.iter().filter(|operand| !is_literal(operand));
+                    let own = operands.iter().filter(|operand| is_predicate(operand));
+                    let own: Vec<_> = own.map(|&operand| (signed_predicates[operand as usize], 1)).collect();
+                    let others = operands.iter().filter(|operand| !is_predicate(operand));
                     let mut children: Vec<u32> = others.map(|&operand| numbers[operand as usize]).collect();
                     if !own.is_empty() {
                         children.push(self.leaf(conjunctions.insert(own)));
@@ -72,8 +74,10 @@ impl Graph {
                 NormalNode::Or(operands) => {
                     let mut children = Vec::with_capacity(operands.len());
                     for &operand in operands {
-                        children.push(match is_literal(&operand) {
-                            true => self.leaf(conjunctions.insert(vec![(literals[operand as usize], 1)])),
+                        children.push(match is_predicate(&operand) {
+                            true => {
+                                self.leaf(conjunctions.insert(vec![(signed_predicates[operand as usize], 1)]))
+                            }
                             false => numbers[operand as usize],
                         });
                     }

@@ -195,7 +195,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn literals_of_an_and_are_one_conjunction() {
+    fn predicates_of_an_and_are_one_conjunction() {
         assert_eq!(written(&["a and b"], false), ["Slot(0) 0: a"]);
         assert_eq!(written(&["a or b"], false), ["Slot(0) 0: |2 a b"]);
         assert_eq!(written(&["a and b and (c or d and e)"], false), ["Slot(0) 0: &2 |2 a b c"]);

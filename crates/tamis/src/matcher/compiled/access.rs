@@ -1,7 +1,7 @@
 //! Which triggers is an expression stored under?
 //!
-//! An expression is stored under literals at least one of which must be true for it to be true. For a conjunction,
-//! these are the literals of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section
+//! An expression is stored under predicates at least one of which must be true for it to be true. For a conjunction,
+//! these are the predicates of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section
 //! 5.2.2, which the paper picks at random); for a disjunction, those of all operands.
 
 use super::bits::BitTest;
@@ -69,12 +69,12 @@ impl Lowering {
                 let mut others: Vec<PartId> =
                     part.operands().iter().copied().filter(|&operand| operand != access).collect();
                 others.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
-                // If the access operand is a literal, the entry itself tests the least likely of the other operands.
-                let literal =
+                // If the access operand is a predicate, the entry itself tests the least likely of the other operands.
+                let is_predicate =
                     self.nodes[access as usize] == NO_NODE && self.ir.get(access).operands().is_empty();
                 let (mut tests, mut count) = ([BitTest::NONE; 2], 0);
                 let mut position = 0;
-                while literal && count < 2 && position < others.len() {
+                while is_predicate && count < 2 && position < others.len() {
                     let negated = self.ir.get(others[position]).negated;
                     let test = self.bit_test(others[position]).filter(|_| !negated);
                     if let Some(test) = test {
@@ -97,15 +97,15 @@ impl Lowering {
                     entry.tests[..count].copy_from_slice(&tests[..count]);
                 }
             }
-            _ => self.enter_literal(id, rest, target),
+            _ => self.enter_predicate(id, rest, target),
         }
     }
 
-    fn enter_literal(&mut self, id: PartId, rest: u32, target: u32) {
+    fn enter_predicate(&mut self, id: PartId, rest: u32, target: u32) {
         let part = self.ir.get(id);
         let attribute = part.attribute();
         if !self.is_positive(part) {
-            // No literal can be its trigger, so it is examined whenever it can be true.
+            // No predicate can be its trigger, so it is examined whenever it can be true.
             let needs_value = match part.tag {
                 Tag::Presence => false,
                 _ => self.missing == Missing::Unknown,
@@ -138,7 +138,7 @@ impl Lowering {
                 let rest = self.residual(&[id], rest);
                 self.entries.push((Trigger::Attribute(attribute), PendingEntry::new(rest, target)));
             }
-            Tag::Constant | Tag::And | Tag::Or => unreachable!("no literal"),
+            Tag::Constant | Tag::And | Tag::Or => unreachable!("no predicate"),
         }
     }
 }

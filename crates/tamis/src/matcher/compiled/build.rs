@@ -1,7 +1,7 @@
 //! How do expressions become a compiled matcher?
 //!
 //! Expressions are split into parts, and the probability that each part is true is estimated. Every expression is
-//! entered under some of its literals, and the rest of it becomes a residual. A conjunction or disjunction that
+//! entered under some of its predicates, and the rest of it becomes a residual. A conjunction or disjunction that
 //! several others use becomes a node, which is evaluated at most once per event.
 
 use super::Compiled;

@@ -1,4 +1,4 @@
-//! How likely is a literal to be true?
+//! How likely is a predicate to be true?
 //!
 //! Estimated from a sample of events if there is one, otherwise from the expressions themselves: a pair that many
 //! expressions test is assumed to be frequent, which also keeps the entry lists of pairs short.
@@ -143,8 +143,8 @@ impl Estimates {
         (PRIOR * RANGE * self.attributes[attribute as usize] + within as f64) / (PRIOR + self.events as f64)
     }
 
-    /// The probability that a literal is true; `ranks` are those of a range.
-    pub fn literal(&self, part: Part<'_>, ranks: (u32, u32)) -> f64 {
+    /// The probability that a predicate is true; `ranks` are those of a range.
+    pub fn predicate(&self, part: Part<'_>, ranks: (u32, u32)) -> f64 {
         let present = self.attributes[part.attribute() as usize].min(1.0);
         let positive = match part.tag {
             Tag::Keys => {

@@ -13,7 +13,7 @@ use crate::truth::Missing;
 const LISTS: usize = 256;
 
 impl Compiled {
-    /// Looks at the entries of all triggers that are true: first those of literals, then those of nodes, level by
+    /// Looks at the entries of all triggers that are true: first those of predicates, then those of nodes, level by
     /// level. A level is settled once everything below was looked at: what of it was not reached is false.
     pub(super) fn follow_all(&self, event: &Event, working: &mut Working) {
         self.follow(event, 0, working);

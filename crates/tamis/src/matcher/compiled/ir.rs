@@ -1,6 +1,6 @@
 //! Which distinct parts does a set of expressions consist of?
 //!
-//! Literals, conjunctions and disjunctions are interned as short slices of words in one arena. Equal parts of
+//! Predicates, conjunctions and disjunctions are interned as short slices of words in one arena. Equal parts of
 //! different expressions are stored once, and no part has an allocation of its own. Identity is the slice itself; the
 //! hash only speeds up the lookup.
 
@@ -53,12 +53,12 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The attribute of a literal.
+    /// The attribute of a predicate.
     pub fn attribute(self) -> u32 {
         self.words[1]
     }
 
-    /// The words after the attribute of a literal.
+    /// The words after the attribute of a predicate.
     pub fn payload(self) -> &'a [u32] {
         &self.words[2..]
     }
@@ -72,7 +72,7 @@ impl<'a> Part<'a> {
     }
 
     /// Whether it tests an attribute.
-    pub fn is_literal(self) -> bool {
+    pub fn is_predicate(self) -> bool {
         !matches!(self.tag, Tag::Constant | Tag::And | Tag::Or)
     }
 
@@ -82,7 +82,7 @@ impl<'a> Part<'a> {
 }
 
 /// The intermediate representation of a set of expressions: all of their parts, and the values that their
-/// literals mention.
+/// predicates mention.
 #[derive(Debug, Default)]
 pub(super) struct Ir {
     words: Vec<u32>,
@@ -243,7 +243,7 @@ impl WordHasher {
 impl Ir {
     /// Makes room for about so many expressions.
     pub fn reserve(&mut self, expressions: usize) {
-        /// Literals and operators of an expression that no other has.
+        /// Predicates and operators of an expression that no other has.
         const PARTS: usize = 4;
         /// For more, the tables grow as they are filled.
         const MOST: usize = 1 << 18;
@@ -269,7 +269,7 @@ impl Ir {
         Part { tag: TAGS[(words[0] & 0xff) as usize], negated: words[0] & NEGATED != 0, words }
     }
 
-    fn intern_literal(&mut self, attribute: u32, test: &Test, negated: bool) -> PartId {
+    fn intern_predicate(&mut self, attribute: u32, test: &Test, negated: bool) -> PartId {
         let negated = if negated { NEGATED } else { 0 };
         let head = |tag: Tag| tag as u32 | negated;
         match test {
@@ -363,10 +363,10 @@ impl Parts for Ir {
         self.intern(&[Tag::Constant as u32, u32::from(value)])
     }
 
-    /// Literals that differ only in their weights are one part.
-    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32 {
+    /// Predicates that differ only in their weights are one part.
+    fn predicate(&mut self, predicate: &Predicate, negated: bool) -> u32 {
         let attribute = self.intern_attribute(predicate.attribute());
-        self.intern_literal(attribute, &simplest(predicate.test()), negated)
+        self.intern_predicate(attribute, &simplest(predicate.test()), negated)
     }
 
     fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32 {
@@ -385,7 +385,7 @@ impl Parts for Ir {
             Tag::Constant => PartKind::Constant(part.constant()),
             Tag::And => PartKind::And(part.operands()),
             Tag::Or => PartKind::Or(part.operands()),
-            _ => PartKind::Literal,
+            _ => PartKind::Predicate,
         }
     }
 }

@@ -94,7 +94,7 @@ impl Lowering {
                 ),
                 _ => {
                     let ranks = if part.tag == Tag::Range { self.interval(number as PartId) } else { (0, 0) };
-                    let chance = estimates.literal(part, ranks);
+                    let chance = estimates.predicate(part, ranks);
                     let cost = match part.tag {
                         _ if !self.is_positive(part) => 1.0 + chance,
                         Tag::Pattern => self.pattern_cost(part.payload()[0], chance),
@@ -134,7 +134,7 @@ impl Lowering {
         targets.len() as u64
     }
 
-    /// Whether a literal can be true only if one of its own triggers is.
+    /// Whether a predicate can be true only if one of its own triggers is.
     pub(super) fn is_positive(&self, part: Part<'_>) -> bool {
         match part.tag {
             // `exists` needs the attribute; `missing` and `is null` are true without it.
@@ -178,15 +178,15 @@ impl Lowering {
 
     /// The bit test that an event passes if a part, or what it negates, is true; `None` if no test is worth making.
     pub(super) fn bit_test(&self, part: PartId) -> Option<BitTest> {
-        let literal = self.ir.get(part);
-        match literal.tag {
-            Tag::Keys if literal.payload().len() <= MOST_KEYS => {
-                let keys = literal.payload().iter().map(|&key| self.key_numbers[key as usize]);
-                Some(self.bits.of_keys(literal.attribute(), keys))
+        let predicate = self.ir.get(part);
+        match predicate.tag {
+            Tag::Keys if predicate.payload().len() <= MOST_KEYS => {
+                let keys = predicate.payload().iter().map(|&key| self.key_numbers[key as usize]);
+                Some(self.bits.of_keys(predicate.attribute(), keys))
             }
             Tag::Range => {
                 let (first, last) = self.interval(part);
-                Some(self.bits.of_ranks(literal.attribute(), first, last))
+                Some(self.bits.of_ranks(predicate.attribute(), first, last))
             }
             _ => None,
         }

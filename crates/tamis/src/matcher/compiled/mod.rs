@@ -1,7 +1,7 @@
 //! The default matcher: a compiled A-Tree (after Ji & Jacobsen 2021) in flat, immutable columns.
 //!
 //! A conjunction can only be true if all of its operands are. So it is enough to store it under one of
-//! them, its *trigger*, and to examine it when that one is true. The cheapest trigger is the literal that
+//! them, its *trigger*, and to examine it when that one is true. The cheapest trigger is the predicate that
 //! is true least often; a sample of past events says which. An expression that is stored under a trigger
 //! is an *entry*; the tests that remain are its *residual*. A part that several expressions share
 //! is a *node*: it is evaluated at most once per event, and is itself a trigger for the expressions that
@@ -17,7 +17,7 @@
 //!
 //! # Building
 //!
-//! **Parts** (`ir`). Each expression is normalised and split into literals, conjunctions and
+//! **Parts** (`ir`). Each expression is normalised and split into predicates, conjunctions and
 //! disjunctions, which are interned: `topic = 'chess'` is one part that both conjunctions use. Attributes
 //! are numbered in the order of their first mention: topic 1, state 2, vip 3, age 4.
 //!
@@ -41,7 +41,7 @@
 //! **Triggers** (`estimate`, `access`). Suppose that few events of the sample are about chess, and that
 //! most have a state. Then slots 0 and 1 are both stored under `topic = 'chess'`. A disjunction is stored
 //! under each of its operands, so slot 2 has two entries, one of them under a range. Up to two of the
-//! remaining literals, the least likely first, become bit tests of the entry itself; negated ones cannot.
+//! remaining predicates, the least likely first, become bit tests of the entry itself; negated ones cannot.
 //! The rest becomes a residual (`residual`, `program`), a small program whose checks are also ordered by
 //! how unlikely they are, with exact bit tests first. Only slot 1 needs one:
 //!
@@ -115,7 +115,7 @@
 //! `Missing::False` it would). Slot 2 was never examined.
 //!
 //! **Nodes** (`follow`). Targets are numbered: nodes first, level by level, then slots. A node of one
-//! level needs only nodes of lower levels. Once the entry lists of all literals were read, the nodes of the first level
+//! level needs only nodes of lower levels. Once the entry lists of all predicates were read, the nodes of the first level
 //! that are true are known; their triggers are followed next, then those of the second level, and so on. An entry
 //! whose residual needs a node that is not true so far is deferred until all levels below its target are settled. So
 //! the entries under a node are read at most once, and no node is evaluated that no trigger leads to.

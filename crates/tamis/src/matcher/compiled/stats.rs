@@ -89,7 +89,7 @@ pub(super) fn count_nodes(ir: &Ir, uses: &[u32]) -> ([u64; 3], Vec<u32>) {
         let part = ir.get(part as PartId);
         nodes += 1;
         edges += part.operands().len() as u64;
-        if part.is_literal() {
+        if part.is_predicate() {
             predicates[part.attribute() as usize - 1] += 1;
         }
     }
