@@ -52,7 +52,7 @@ impl Seen {
         self.families != 0
     }
 
-    /// The types of its values, in words.
+    /// The types of its values, by name.
     pub fn types(self) -> String {
         let families = [
             (Family::Boolean, "a boolean"),
@@ -64,9 +64,9 @@ impl Seen {
             (Family::Address, "an address"),
             (Family::Version, "a version"),
         ];
-        let words: Vec<&str> =
-            families.iter().filter(|(family, _)| self.has(*family)).map(|(_, word)| *word).collect();
-        words.join(" or ")
+        let names: Vec<&str> =
+            families.iter().filter(|(family, _)| self.has(*family)).map(|(_, name)| *name).collect();
+        names.join(" or ")
     }
 }
 

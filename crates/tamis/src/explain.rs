@@ -409,7 +409,7 @@ impl Explanation {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(inactive) = &self.inactive {
-            writeln!(f, "{:<7}  {inactive}", Truth::False.word())?;
+            writeln!(f, "{:<7}  {inactive}", Truth::False.name())?;
         }
         for (line, step) in self.steps().iter().enumerate() {
             if line > 0 {
@@ -417,7 +417,7 @@ impl fmt::Display for Explanation {
             }
             // Without a limit, deep nesting would make the output quadratic.
             let indent = "  ".repeat(step.depth.min(40));
-            write!(f, "{:<7}  {indent}", step.truth.word())?;
+            write!(f, "{:<7}  {indent}", step.truth.name())?;
             if let Some((list, position)) = step.element {
                 write!(f, "{list}[{position}]: ")?;
             }

@@ -7,6 +7,7 @@ pub mod binary;
 pub mod distribute;
 mod elements;
 mod json;
+mod keywords;
 mod lex;
 mod names;
 mod normalise;
@@ -21,7 +22,6 @@ mod stored;
 mod term;
 mod tree;
 mod weights;
-mod words;
 mod xpath;
 
 pub use elements::{Elements, Quantifier};

@@ -1,6 +1,6 @@
 //! What does an expression mean once the time zone is known?
 //!
-//! Expressions keep literals as they were written. Before a matcher compiles one, times without an
+//! Expressions keep constants as they were written. Before a matcher compiles one, times without an
 //! offset become moments, a set with networks becomes a disjunction of ranges of addresses, and expressions about
 //! elements of lists get numbers, so that matchers know nothing of these. Truths and scores stay the same: a set is true if one of its
 //! values is, and scores the best of them, as a disjunction does.

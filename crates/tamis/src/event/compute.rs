@@ -158,8 +158,8 @@ impl Event {
                 results.extend(field(argument).and_then(Field::size).map(|size| (size, false)));
             }
             (Function::Type, [argument]) => {
-                let word = field(argument).and_then(|field| self.type_of(field));
-                results.extend(word.map(|word| (word, false)));
+                let name = field(argument).and_then(|field| self.type_of(field));
+                results.extend(name.map(|name| (name, false)));
             }
             (Function::IsUnknown, [argument]) => {
                 let known = field(argument).is_some_and(|field| !field.null && field.start < field.end);
@@ -261,15 +261,15 @@ impl Event {
         Ok(())
     }
 
-    /// The word for the type of an attribute.
+    /// The name of the type of an attribute.
     fn type_of(&self, field: Field) -> Option<Value> {
-        let word = match field.shape {
+        let name = match field.shape {
             Shape::List { .. } => "list",
             Shape::Object => "object",
             Shape::Plain if field.null => "null",
             Shape::Plain => self.values_of(field).next()?.type_name(),
         };
-        Some(Value::from(word))
+        Some(Value::from(name))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::expression::reader::number;
 use crate::expression::term::{DEEPEST, Term};
 use crate::expression::tree::{Assembler, Connective, Expression, TruthTest};
 use crate::limits::{self, Limits};
-use crate::value::{LITERAL_WORDS, LiteralKind, Value};
+use crate::value::{CONSTANT_KEYWORDS, ConstantType, Value};
 
 /// Reads an expression from its JSON form.
 pub fn from_json(text: &str, limits: &Limits) -> Result<Expression> {
@@ -261,12 +261,13 @@ impl Reader<'_> {
         }
     }
 
-    /// A literal such as `{"date": "2026-01-02"}`.
+    /// A typed constant such as `{"date": "2026-01-02"}`.
     fn typed_value(&mut self) -> Result<Value> {
-        let expected = || format!("an object of one member, which is one of {}", LITERAL_WORDS.join(", "));
-        let word = self.json.known_object().map(|word| word.map(str::to_owned));
-        let word = word.map_err(|error| self.malformed(&error))?;
-        let Some(kind) = word.as_deref().and_then(LiteralKind::from_word) else {
+        let expected =
+            || format!("an object of one member, which is one of {}", CONSTANT_KEYWORDS.join(", "));
+        let keyword = self.json.known_object().map(|keyword| keyword.map(str::to_owned));
+        let keyword = keyword.map_err(|error| self.malformed(&error))?;
+        let Some(kind) = keyword.as_deref().and_then(ConstantType::from_keyword) else {
             return Err(self.wrong(&expected()));
         };
         let text = self.string("the literal's text as a string")?;

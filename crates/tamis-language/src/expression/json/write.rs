@@ -203,8 +203,8 @@ pub fn write_value(out: &mut String, value: ValueRef<'_>) {
     match value {
         ValueRef::String(text) => write_string(out, text),
         other => {
-            let _ = match other.worded() {
-                Some((word, text)) => write!(out, r#"{{"{word}":"{text}"}}"#),
+            let _ = match other.as_typed_constant() {
+                Some((keyword, text)) => write!(out, r#"{{"{keyword}":"{text}"}}"#),
                 None => write!(out, "{other}"),
             };
         }

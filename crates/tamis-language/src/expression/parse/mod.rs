@@ -4,21 +4,21 @@
 //! allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. This file connects operands; `predicate`
 //! parses one, `plain` the most frequent ones, and `question` those that are written as functions.
 
+mod call;
 mod elements;
 mod plain;
 mod predicate;
-mod question;
 
 use std::ops::{Deref, DerefMut};
 
 pub use elements::read_inner;
 
+use super::keywords::{OPERATOR_KEYWORDS, nearest};
 use super::lex::{Kind, Token};
 use super::predicate::{Operand, Operator};
 use super::reader::Reader;
 use super::term::{Function, Term, Type};
 use super::tree::{Assembler, Connective, Expression, TruthTest};
-use super::words::{OPERATOR_WORDS, nearest};
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::truth::Truth;
@@ -97,7 +97,7 @@ impl Parser<'_> {
         loop {
             self.operand()?;
             loop {
-                while self.is_word("is") {
+                while self.at_keyword("is") {
                     self.truth_test()?;
                 }
                 while let Some(Frame::Not) = self.frames.last() {
@@ -153,7 +153,7 @@ impl Parser<'_> {
             match self.token.kind {
                 Kind::Open => self.push(Frame::Group(self.token))?,
                 Kind::Not => self.push(Frame::Not)?,
-                Kind::Word if self.is_word("not") => self.push(Frame::Not)?,
+                Kind::Name if self.at_keyword("not") => self.push(Frame::Not)?,
                 _ => break,
             }
             self.advance()?;
@@ -191,10 +191,10 @@ impl Parser<'_> {
             Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent | Kind::Same => true,
             Kind::Equal | Kind::NotEqual | Kind::Less | Kind::AtMost | Kind::Greater | Kind::AtLeast => true,
             Kind::Number => self.text[self.token.range()].starts_with(['-', '+']),
-            Kind::Word => {
-                OPERATOR_WORDS.iter().any(|(word, ..)| self.is_word(word))
-                    || self.is_word("is")
-                    || self.is_word("not")
+            Kind::Name => {
+                OPERATOR_KEYWORDS.iter().any(|(keyword, ..)| self.at_keyword(keyword))
+                    || self.at_keyword("is")
+                    || self.at_keyword("not")
             }
             _ => false,
         }
@@ -247,15 +247,15 @@ impl Parser<'_> {
         match self.token.kind {
             Kind::And => Some(Connective::And),
             Kind::Or => Some(Connective::Or),
-            Kind::Word => {
-                let word = self.word();
-                if word.eq_ignore_ascii_case("and") {
+            Kind::Name => {
+                let keyword = self.token_text();
+                if keyword.eq_ignore_ascii_case("and") {
                     Some(Connective::And)
-                } else if word.eq_ignore_ascii_case("or") {
+                } else if keyword.eq_ignore_ascii_case("or") {
                     Some(Connective::Or)
-                } else if word.eq_ignore_ascii_case("xor") {
+                } else if keyword.eq_ignore_ascii_case("xor") {
                     Some(Connective::Xor)
-                } else if word.eq_ignore_ascii_case("xnor") {
+                } else if keyword.eq_ignore_ascii_case("xnor") {
                     Some(Connective::Xnor)
                 } else {
                     None
@@ -268,13 +268,13 @@ impl Parser<'_> {
     /// Parses `is [not] true`, `false` or `unknown` after a complete operand.
     fn truth_test(&mut self) -> Result<()> {
         self.advance()?;
-        let negated = self.take_word("not")?;
-        let Some(word) = TRUTHS.iter().position(|word| self.is_word(word)) else {
+        let negated = self.take_keyword("not")?;
+        let Some(keyword) = TRUTHS.iter().position(|keyword| self.at_keyword(keyword)) else {
             return Err(self.after_is(negated));
         };
         let place = self.token;
         self.advance()?;
-        let truth = [Truth::True, Truth::False, Truth::Unknown][word];
+        let truth = [Truth::True, Truth::False, Truth::Unknown][keyword];
         let tested = self.assembler.is(TruthTest::new(truth, negated));
         tested.map_err(|error| self.locate(place, error))?;
         limits::check("operators and predicates", "nodes", self.assembler.len(), self.limits.nodes)
@@ -283,7 +283,7 @@ impl Parser<'_> {
     fn after_is(&self, negated: bool) -> Error {
         let not = if negated { "" } else { " or `not`" };
         let expected = format!("`null`, `true`, `false`, `unknown`, `distinct from`{not}");
-        self.unexpected_word(&expected, &["null", "not", "true", "false", "unknown", "distinct"])
+        self.expected_keyword(&expected, &["null", "not", "true", "false", "unknown", "distinct"])
     }
 
     /// An error after a complete operand, which may have been meant as the attribute of a predicate
@@ -294,7 +294,7 @@ impl Parser<'_> {
         let bare = self.assembler.ends_in_bare_attribute(previous);
         let mut keywords = vec!["and", "or", "xor", "xnor"];
         let expected = if bare {
-            keywords.extend(OPERATOR_WORDS.map(|(word, ..)| word));
+            keywords.extend(OPERATOR_KEYWORDS.map(|(keyword, ..)| keyword));
             keywords.extend(["is", "not"]);
             "an operator such as `=`, `in` or `between`, or `and`, `or`, `xor`, `xnor`"
         } else if self.token.kind == Kind::Comma && previous.ends_with(|c: char| c.is_ascii_digit()) {
@@ -303,7 +303,7 @@ impl Parser<'_> {
             "`and`, `or`, `xor`, `xnor` or the end of the text"
         };
         let mut suggestion = match self.token.kind {
-            Kind::Word => nearest(self.word(), &keywords),
+            Kind::Name => nearest(self.token_text(), &keywords),
             _ => None,
         };
         if suggestion.is_none() && bare {

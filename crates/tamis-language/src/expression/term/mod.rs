@@ -21,8 +21,8 @@ pub use function::{Comparison, Function, Reading, Type};
 pub(super) use print::Name;
 pub use print::shown;
 
+use super::keywords::nearest;
 use super::names::{IT, MARK, check_name, is_hidden};
-use super::words::nearest;
 use crate::error::shorten;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};

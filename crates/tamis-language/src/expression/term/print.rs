@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::Term;
 use super::function::{Function, Reading};
-use crate::expression::lex::word_length;
+use crate::expression::keywords::is_keyword;
+use crate::expression::lex::name_length;
 use crate::expression::names::{MARK, is_hidden, list_of};
-use crate::expression::words::is_keyword;
 use crate::value::write_quoted;
 
 /// The prefix of the text of a reading; it is followed by the kind and the argument.
@@ -110,7 +110,7 @@ impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if is_hidden(self.0) {
             f.write_str(&shown(self.0))
-        } else if word_length(self.0) == self.0.len() && !is_keyword(self.0) {
+        } else if name_length(self.0) == self.0.len() && !is_keyword(self.0) {
             f.write_str(self.0)
         } else {
             write_quoted(f, self.0, '"')

@@ -281,7 +281,7 @@ impl<'t> Parser<'t> {
             Type::Nodes => Ok(()),
             other => {
                 let expected = format!("a node-set for {taker}");
-                Err(self.error(token, other.word().to_owned(), expected, None))
+                Err(self.error(token, other.name().to_owned(), expected, None))
             }
         }
     }
@@ -294,7 +294,7 @@ impl<'t> Parser<'t> {
             return Err(self.error(first, found, "a variable given in `variables`".into(), None));
         };
         let (kind, result) = match value {
-            Variable::String(text) => (Kind::Literal(text.clone()), Type::String),
+            Variable::String(text) => (Kind::String(text.clone()), Type::String),
             Variable::Number(number) => (Kind::Number(*number), Type::Number),
             Variable::Boolean(true) => (Kind::Call(Function::True, [].into()), Type::Boolean),
             Variable::Boolean(false) => (Kind::Call(Function::False, [].into()), Type::Boolean),
