@@ -80,7 +80,7 @@ impl Explanation {
                 *remaining -= 1;
             }
             let shown = step.elements.map_or(0, |counts| counts.shown);
-            for (key, count) in [("operands", step.operands), ("elements", shown)] {
+            for (key, count) in [("operands", step.children), ("elements", shown)] {
                 if count > 0 {
                     let below = PyList::empty(py);
                     node.set_item(key, &below)?;

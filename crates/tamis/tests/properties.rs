@@ -122,7 +122,7 @@ proptest! {
 
     #[test]
     fn normal_forms_are_canonical(expression in common::expression(), seed in any::<u64>()) {
-        // The operands of every node in another order.
+        // The children of every node in another order.
         let shuffled = shuffle(&expression, seed);
         prop_assert_eq!(normalise(&shuffled), normalise(&expression));
         let doubled = Expression::negate(&Expression::negate(&expression));
@@ -324,26 +324,26 @@ proptest! {
     }
 }
 
-/// The expression with the operands of every `and`, `or`, `xor` and `xnor` in another order.
+/// The expression with the children of every `and`, `or`, `xor` and `xnor` in another order.
 fn shuffle(expression: &Expression, mut seed: u64) -> Expression {
     use tamis::expression::Node;
     let mut stack: Vec<Expression> = Vec::new();
     for node in expression.nodes() {
-        let first = stack.len() - node.operands();
-        let mut operands = stack.split_off(first);
-        for position in (1..operands.len()).rev() {
+        let first = stack.len() - node.children();
+        let mut children = stack.split_off(first);
+        for position in (1..children.len()).rev() {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            operands.swap(position, (seed >> 33) as usize % (position + 1));
+            children.swap(position, (seed >> 33) as usize % (position + 1));
         }
         stack.push(match node {
             Node::Constant(value) => Expression::constant(*value),
             Node::Predicate(predicate) => Expression::from((**predicate).clone()),
-            Node::Not => Expression::negate(&operands[0]),
-            Node::And(_) => Expression::all(&operands),
-            Node::Or(_) => Expression::any(&operands),
-            Node::Xor => Expression::xor(&operands[0], &operands[1]),
-            Node::Xnor => Expression::xnor(&operands[0], &operands[1]),
-            Node::Is(test) => Expression::is(&operands[0], *test).unwrap(),
+            Node::Not => Expression::negate(&children[0]),
+            Node::And(_) => Expression::all(&children),
+            Node::Or(_) => Expression::any(&children),
+            Node::Xor => Expression::xor(&children[0], &children[1]),
+            Node::Xnor => Expression::xnor(&children[0], &children[1]),
+            Node::Is(test) => Expression::is(&children[0], *test).unwrap(),
         });
     }
     stack.remove(0)

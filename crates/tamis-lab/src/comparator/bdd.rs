@@ -135,7 +135,7 @@ impl Bdd {
         number_variables(&form, predicates, input);
         let mut built: Vec<u32> = Vec::with_capacity(form.nodes().len());
         for node in form.nodes() {
-            let (and, operands): (bool, Vec<u32>) = match node {
+            let (and, children): (bool, Vec<u32>) = match node {
                 NormalNode::Constant(value) => (*value, Vec::new()),
                 NormalNode::Predicate(signed) => {
                     let mut basics = Vec::new();
@@ -150,7 +150,7 @@ impl Bdd {
                 }
             };
             let empty = if and { TRUE } else { FALSE };
-            built.push(operands.into_iter().try_fold(empty, |all, next| builder.join(and, all, next, most))?);
+            built.push(children.into_iter().try_fold(empty, |all, next| builder.join(and, all, next, most))?);
         }
         built.pop()
     }
@@ -161,7 +161,7 @@ impl Bdd {
     }
 }
 
-/// Numbers the predicates from left to right. The predicates of one operand are then close
+/// Numbers the predicates from left to right. The predicates of one child are then close
 /// together, and so are a predicate and the test that its attribute has a value, which the negation
 /// may need.
 fn number_variables(form: &NormalForm, predicates: &mut Predicates, input: &Input<'_>) {

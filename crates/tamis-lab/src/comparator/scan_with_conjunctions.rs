@@ -89,8 +89,8 @@ fn leaves(form: &NormalForm) -> Vec<Vec<&SignedPredicate>> {
 }
 
 fn conjunction(signed_predicates: &[&SignedPredicate]) -> Expression {
-    let operands: Vec<Expression> = signed_predicates.iter().map(|signed| expression(signed)).collect();
-    Expression::all(&operands)
+    let children: Vec<Expression> = signed_predicates.iter().map(|signed| expression(signed)).collect();
+    Expression::all(&children)
 }
 
 /// A signed predicate as an expression.

@@ -1,6 +1,6 @@
 //! Evaluating one expression from its root.
 //!
-//! As in the papers' scans, trees are walked from the top, operands are skipped once their operator
+//! As in the papers' scans, trees are walked from the top, children are skipped once their operator
 //! is decided, and every predicate on the way is evaluated on the event.
 
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
 //! What is the simplest form of an expression that every matcher can compile?
 //!
 //! Negation is pushed to the predicates (Ji & Jacobsen 2021, section 5.2.1), so that only `and` and
-//! `or` over signed predicates remain. `xor` and `xnor` need both polarities of their operands; each
+//! `or` over signed predicates remain. `xor` and `xnor` need both polarities of their children; each
 //! is built once and shared, so the form grows linearly with the expression. Equal parts are one
 //! part, nested equal operators are flattened, constants are folded, and the order is canonical:
-//! two expressions that differ in the order or repetition of operands have the same form.
+//! two expressions that differ in the order or repetition of children have the same form.
 //!
 //! `is true`, `is not false` and the like are pushed down to the predicates, too, where they become tests of whether
 //! the predicate's term has a value.
@@ -98,7 +98,7 @@ pub struct NormalForm {
 }
 
 impl NormalForm {
-    /// The nodes, operands before the nodes that use them; the last is the root.
+    /// The nodes, children before the nodes that use them; the last is the root.
     #[inline]
     pub fn nodes(&self) -> &[NormalNode] {
         &self.nodes
@@ -131,7 +131,7 @@ pub fn normalise(expression: &Expression) -> NormalForm {
     builder.canonical(root)
 }
 
-/// Stores the parts of normal forms, equal parts once: a part is identified by its number, and its operands have
+/// Stores the parts of normal forms, equal parts once: a part is identified by its number, and its children have
 /// smaller numbers.
 pub trait Parts {
     /// The part that is `true` or `false`.
@@ -142,7 +142,7 @@ pub trait Parts {
 
     /// The conjunction or disjunction of two parts or more: ascending, distinct, no constants, and
     /// none of them the same operator.
-    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32;
+    fn operator(&mut self, conjunction: bool, children: &[u32]) -> u32;
 
     /// What a part is.
     fn kind(&self, part: u32) -> PartKind<'_>;
@@ -169,7 +169,7 @@ const NOT_TRUE: usize = 4;
 const NOT_FALSE: usize = 5;
 const POLARITIES: usize = 6;
 
-/// The polarity of an operand whose negation has this polarity.
+/// The polarity of a child whose negation has this polarity.
 const OPPOSITE: [usize; POLARITIES] = [NEGATIVE, POSITIVE, IS_FALSE, IS_TRUE, NOT_FALSE, NOT_TRUE];
 /// The polarity with the opposite truth.
 const NEGATION: [usize; POLARITIES] = [NEGATIVE, POSITIVE, NOT_TRUE, NOT_FALSE, IS_TRUE, IS_FALSE];
@@ -186,7 +186,7 @@ pub struct Normaliser {
     needed: Vec<u8>,
     /// The part of each node, in each polarity.
     built: Vec<[u32; POLARITIES]>,
-    operands: Vec<usize>,
+    children: Vec<usize>,
     /// The parts of leaves.
     leaves: Vec<u32>,
     joined: Vec<u32>,
@@ -205,8 +205,8 @@ impl Normaliser {
         self.find_needed(expression, &starts);
         self.built.clear();
         for index in 0..nodes.len() {
-            self.operands.clear();
-            self.operands.extend(expression.operands_reversed(index, &starts));
+            self.children.clear();
+            self.children.extend(expression.children_reversed(index, &starts));
             let mut built = [u32::MAX; POLARITIES];
             for (polarity, part) in built.iter_mut().enumerate() {
                 if self.needed[index] & 1 << polarity != 0 {
@@ -218,7 +218,7 @@ impl Normaliser {
         self.built[nodes.len() - 1][POSITIVE]
     }
 
-    /// The part of a connective whose operands are leaves, as most expressions are.
+    /// The part of a connective whose children are leaves, as most expressions are.
     fn flat(&mut self, conjunction: bool, leaves: &[Node], parts: &mut impl Parts) -> u32 {
         self.leaves.clear();
         for leaf in leaves {
@@ -230,7 +230,7 @@ impl Normaliser {
         join(conjunction, self.leaves.iter().copied(), &mut self.joined, parts)
     }
 
-    /// The part of a node whose operands are built, in one polarity.
+    /// The part of a node whose children are built, in one polarity.
     fn part(&mut self, nodes: &[Node], index: usize, polarity: usize, parts: &mut impl Parts) -> u32 {
         let node = &nodes[index];
         match node {
@@ -243,14 +243,14 @@ impl Normaliser {
                 let unknown = parts.predicate(&unknown, known);
                 join(known, [signed, unknown].into_iter(), &mut self.joined, parts)
             }
-            Node::Not => self.built[self.operands[0]][OPPOSITE[polarity]],
+            Node::Not => self.built[self.children[0]][OPPOSITE[polarity]],
             Node::And(_) | Node::Or(_) => {
                 let conjunction = matches!(node, Node::And(_)) == is_upright(polarity);
-                let built = self.operands.iter().map(|&operand| self.built[operand][polarity]);
+                let built = self.children.iter().map(|&child| self.built[child][polarity]);
                 join(conjunction, built, &mut self.joined, parts)
             }
             Node::Xor | Node::Xnor => {
-                // The operands differ (xor) or agree (xnor); negating one gives the other. What is not true or
+                // The children differ (xor) or agree (xnor); negating one gives the other. What is not true or
                 // not false is the negation of what is.
                 let negation = polarity >= NOT_TRUE;
                 let asked = if negation { NEGATION[polarity] } else { polarity };
@@ -259,11 +259,11 @@ impl Normaliser {
                     POSITIVE | NEGATIVE => (POSITIVE, NEGATIVE),
                     _ => (IS_TRUE, IS_FALSE),
                 };
-                let [left, right] = [self.built[self.operands[1]], self.built[self.operands[0]]];
+                let [left, right] = [self.built[self.children[1]], self.built[self.children[0]]];
                 let mut pair = |first: usize, second: usize| {
                     let signs = if negation { [NEGATION[first], NEGATION[second]] } else { [first, second] };
-                    let operands = [left[signs[0]], right[signs[1]]].into_iter();
-                    join(!negation, operands, &mut self.joined, parts)
+                    let children = [left[signs[0]], right[signs[1]]].into_iter();
+                    join(!negation, children, &mut self.joined, parts)
                 };
                 let both = match differ {
                     true => [pair(holds, fails), pair(fails, holds)],
@@ -279,12 +279,12 @@ impl Normaliser {
                         None => parts.constant(negated),
                     };
                 }
-                let operand = self.built[self.operands[0]];
+                let child = self.built[self.children[0]];
                 match asked_by(*test, is_upright(polarity)) {
-                    [single] => operand[*single],
+                    [single] => child[*single],
                     several => {
                         let conjunction = several[0] == NOT_TRUE;
-                        let both = several.iter().map(|asked| operand[*asked]);
+                        let both = several.iter().map(|asked| child[*asked]);
                         join(conjunction, both, &mut self.joined, parts)
                     }
                 }
@@ -297,7 +297,7 @@ impl Normaliser {
         self.needed.clear();
         self.needed.resize(nodes.len(), 0);
         self.needed[nodes.len() - 1] = 1 << POSITIVE;
-        // A node follows its operands, so going backwards settles a node before its operands.
+        // A node follows its children, so going backwards settles a node before its children.
         for index in (0..nodes.len()).rev() {
             let mine = self.needed[index];
             let asked = (0..POLARITIES).filter(|polarity| mine & 1 << polarity != 0);
@@ -308,39 +308,39 @@ impl Normaliser {
                 Node::Xor | Node::Xnor => {
                     asked.fold(0, |bits, polarity| bits | 1 << polarity | 1 << OPPOSITE[polarity])
                 }
-                // The operand of a node is right before it. It is needed at least for explanations.
+                // The child of a node is right before it. It is needed at least for explanations.
                 Node::Is(test) if tested_alone(test, &nodes[..index]).is_some() => 1 << POSITIVE,
                 Node::Is(test) => asked.fold(0, |bits, polarity| {
                     asked_by(test, is_upright(polarity)).iter().fold(bits, |bits, asked| bits | 1 << asked)
                 }),
             };
-            for operand in expression.operands_reversed(index, starts) {
-                self.needed[operand] |= theirs;
+            for child in expression.children_reversed(index, starts) {
+                self.needed[child] |= theirs;
             }
         }
     }
 }
 
-/// A predicate that is unknown whenever the operand of a test for being unknown is, which takes one signed predicate: the
-/// operand itself, or one of several that are unknown together, such as the parts of a set with networks. The operand
+/// A predicate that is unknown whenever the child of a test for being unknown is, which takes one signed predicate: the
+/// child itself, or one of several that are unknown together, such as the parts of a set with networks. The child
 /// is the last of the nodes.
 fn tested_alone(test: TruthTest, nodes: &[Node]) -> Option<&Predicate> {
     if test.truth != Truth::Unknown {
         return None;
     }
     let end = nodes.iter().rposition(|node| !matches!(node, Node::Not))?;
-    let operands = match &nodes[end] {
+    let children = match &nodes[end] {
         Node::Predicate(_) => &nodes[end..=end],
-        // They are its operands if all of them are predicates.
+        // They are its children if all of them are predicates.
         Node::And(count) | Node::Or(count) => &nodes[end.checked_sub(*count as usize)?..end],
         _ => return None,
     };
-    let mut predicates = operands.iter().map(|node| match node {
+    let mut predicates = children.iter().map(|node| match node {
         Node::Predicate(predicate) => Some(predicate),
         _ => None,
     });
     let first = predicates.next()??;
-    if operands.len() == 1 {
+    if children.len() == 1 {
         return Some(first);
     }
     let asked = first.when_unknown()?;
@@ -350,7 +350,7 @@ fn tested_alone(test: TruthTest, nodes: &[Node]) -> Option<&Predicate> {
     predicates.all(|predicate| predicate.is_some_and(same)).then_some(first)
 }
 
-/// The polarities that `is`, or its negation, needs of its operand: one of these, both of the last two, or either of
+/// The polarities that `is`, or its negation, needs of its child: one of these, both of the last two, or either of
 /// the two before.
 fn asked_by(test: TruthTest, upright: bool) -> &'static [usize] {
     match (test.truth, test.negated != upright) {
@@ -367,18 +367,18 @@ fn asked_by(test: TruthTest, upright: bool) -> &'static [usize] {
 /// kept for its memory.
 fn join(
     conjunction: bool,
-    operands: impl Iterator<Item = u32>,
+    children: impl Iterator<Item = u32>,
     joined: &mut Vec<u32>,
     parts: &mut impl Parts,
 ) -> u32 {
     joined.clear();
-    for operand in operands {
-        match (parts.kind(operand), conjunction) {
+    for child in children {
+        match (parts.kind(child), conjunction) {
             // The neutral constant adds nothing; the other decides.
             (PartKind::Constant(value), _) if value == conjunction => {}
-            (PartKind::Constant(_), _) => return operand,
+            (PartKind::Constant(_), _) => return child,
             (PartKind::And(nested), true) | (PartKind::Or(nested), false) => joined.extend_from_slice(nested),
-            _ => joined.push(operand),
+            _ => joined.push(child),
         }
     }
     joined.sort_unstable();
@@ -416,10 +416,10 @@ impl Parts for Builder {
         }))
     }
 
-    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32 {
+    fn operator(&mut self, conjunction: bool, children: &[u32]) -> u32 {
         self.intern(match conjunction {
-            true => NormalNode::And(operands.into()),
-            false => NormalNode::Or(operands.into()),
+            true => NormalNode::And(children.into()),
+            false => NormalNode::Or(children.into()),
         })
     }
 
@@ -427,8 +427,8 @@ impl Parts for Builder {
         match &self.nodes[part as usize] {
             NormalNode::Constant(value) => PartKind::Constant(*value),
             NormalNode::Predicate(_) => PartKind::Predicate,
-            NormalNode::And(operands) => PartKind::And(operands),
-            NormalNode::Or(operands) => PartKind::Or(operands),
+            NormalNode::And(children) => PartKind::And(children),
+            NormalNode::Or(children) => PartKind::Or(children),
         }
     }
 }
@@ -451,7 +451,7 @@ impl Builder {
             NormalNode::And(children) | NormalNode::Or(children) => &children[..],
             _ => &[],
         };
-        // Operands were made before the nodes that use them, so one pass down finds what is used
+        // Children were made before the nodes that use them, so one pass down finds what is used
         // and one pass up the level of each.
         let mut used = vec![false; self.nodes.len()];
         used[root as usize] = true;

@@ -15,10 +15,10 @@ pub(super) struct Part {
     pub last: bool,
 }
 
-/// A node whose operands are being labelled.
+/// A node whose children are being labelled.
 struct DeweyFrame {
     and: bool,
-    operands: u32,
+    children: u32,
     seen: u32,
     /// The number of parts of its own ID.
     depth: usize,
@@ -30,13 +30,13 @@ pub(super) fn label(nodes: &[TreeNode], mut found: impl FnMut(Source, &[Part])) 
     let mut path: Vec<Part> = Vec::new();
     let mut open: Vec<DeweyFrame> = Vec::new();
     for node in nodes {
-        while open.pop_if(|above| above.seen == above.operands).is_some() {}
+        while open.pop_if(|above| above.seen == above.children).is_some() {}
         // The operator above; the root of every tree is an `and`.
         let above = match open.last_mut() {
             Some(above) => {
                 path.truncate(above.depth);
                 above.seen += 1;
-                let last = above.and && above.seen == above.operands;
+                let last = above.and && above.seen == above.children;
                 path.push(Part { number: above.seen, last });
                 Some(above.and)
             }
@@ -49,7 +49,7 @@ pub(super) fn label(nodes: &[TreeNode], mut found: impl FnMut(Source, &[Part])) 
                 }
                 found(source, &path);
             }
-            TreeNode::And(operands) | TreeNode::Or(operands) => {
+            TreeNode::And(children) | TreeNode::Or(children) => {
                 let and = matches!(node, TreeNode::And(_));
                 match above {
                     // If the tree is an `or`, the root has it as its only child.
@@ -57,7 +57,7 @@ pub(super) fn label(nodes: &[TreeNode], mut found: impl FnMut(Source, &[Part])) 
                     Some(above) if above == and => path.push(only(!and)),
                     _ => {}
                 }
-                open.push(DeweyFrame { and, operands, seen: 0, depth: path.len() });
+                open.push(DeweyFrame { and, children, seen: 0, depth: path.len() });
             }
         }
     }

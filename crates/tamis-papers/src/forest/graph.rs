@@ -1,6 +1,6 @@
 //! Finding common parts of expressions.
 //!
-//! Nodes are canonical: an operator and the sorted set of its operands, compared for equality.
+//! Nodes are canonical: an operator and the sorted set of its children, compared for equality.
 //! Nodes with several uses become shared trees.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ enum SharedNode {
     Or(Box<[u32]>),
 }
 
-/// The nodes of some expressions, operands first.
+/// The nodes of some expressions, children first.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: Vec<SharedNode>,
@@ -30,11 +30,11 @@ pub(super) struct Graph {
 impl Graph {
     /// An upper bound of the number of leaves that a form adds to all trees.
     pub fn most_leaves(form: &NormalForm) -> usize {
-        let operands = form.nodes().iter().map(|node| match node {
-            NormalNode::And(operands) | NormalNode::Or(operands) => operands.len(),
+        let children = form.nodes().iter().map(|node| match node {
+            NormalNode::And(children) | NormalNode::Or(children) => children.len(),
             _ => 0,
         });
-        1 + operands.sum::<usize>()
+        1 + children.sum::<usize>()
     }
 
     /// Removes all expressions.
@@ -49,7 +49,7 @@ impl Graph {
     pub fn add(&mut self, slot: Slot, form: &NormalForm, conjunctions: &mut ConjunctionBuilder<'_>) {
         let signed_predicates = conjunctions.signed_predicates(form);
         let nodes = form.nodes();
-        let is_predicate = |operand: &u32| matches!(nodes[*operand as usize], NormalNode::Predicate(_));
+        let is_predicate = |child: &u32| matches!(nodes[*child as usize], NormalNode::Predicate(_));
         let mut numbers: Vec<u32> = vec![u32::MAX; nodes.len()];
         for (position, node) in nodes.iter().enumerate() {
             let is_root = position + 1 == nodes.len();
@@ -61,27 +61,27 @@ impl Graph {
                 NormalNode::Predicate(_) => {
                     self.leaf(conjunctions.insert(vec![(signed_predicates[position], 1)]))
                 }
-                NormalNode::And(operands) => {
-                    let own = operands.iter().filter(|operand| is_predicate(operand));
-                    let own: Vec<_> = own.map(|&operand| (signed_predicates[operand as usize], 1)).collect();
-                    let others = operands.iter().filter(|operand| !is_predicate(operand));
-                    let mut children: Vec<u32> = others.map(|&operand| numbers[operand as usize]).collect();
+                NormalNode::And(children) => {
+                    let own = children.iter().filter(|child| is_predicate(child));
+                    let own: Vec<_> = own.map(|&child| (signed_predicates[child as usize], 1)).collect();
+                    let others = children.iter().filter(|child| !is_predicate(child));
+                    let mut numbered: Vec<u32> = others.map(|&child| numbers[child as usize]).collect();
                     if !own.is_empty() {
-                        children.push(self.leaf(conjunctions.insert(own)));
+                        numbered.push(self.leaf(conjunctions.insert(own)));
                     }
-                    self.join(true, children)
+                    self.join(true, numbered)
                 }
-                NormalNode::Or(operands) => {
-                    let mut children = Vec::with_capacity(operands.len());
-                    for &operand in operands {
-                        children.push(match is_predicate(&operand) {
+                NormalNode::Or(children) => {
+                    let mut numbered = Vec::with_capacity(children.len());
+                    for &child in children {
+                        numbered.push(match is_predicate(&child) {
                             true => {
-                                self.leaf(conjunctions.insert(vec![(signed_predicates[operand as usize], 1)]))
+                                self.leaf(conjunctions.insert(vec![(signed_predicates[child as usize], 1)]))
                             }
-                            false => numbers[operand as usize],
+                            false => numbers[child as usize],
                         });
                     }
-                    self.join(false, children)
+                    self.join(false, numbered)
                 }
             };
         }

@@ -26,7 +26,7 @@ pub struct Scores {
     missing: Missing,
     signed_predicates: Vec<Scored>,
     /// All normal forms, one after the other. A node is a head, of a kind and a number, which is the
-    /// signed predicate's, or counts the operands that follow by their position among the nodes.
+    /// signed predicate's, or counts the children that follow by their position among the nodes.
     words: Vec<u32>,
     /// Where each expression begins in `words`.
     starts: Vec<u32>,
@@ -144,9 +144,9 @@ impl Scores {
                     }
                 },
                 _ => {
-                    let operands = &self.words[position..position + number as usize];
-                    position += operands.len();
-                    let mut scores = operands.iter().map(|&operand| scratch.nodes[operand as usize]);
+                    let children = &self.words[position..position + number as usize];
+                    position += children.len();
+                    let mut scores = children.iter().map(|&child| scratch.nodes[child as usize]);
                     match kind {
                         AND => scores.try_fold(0.0, |sum, score| (score >= 0.0).then(|| add(sum, score))),
                         _ => Some(scores.fold(NOT_TRUE, f64::max)),

@@ -144,13 +144,13 @@ pub fn expression() -> impl Strategy<Value = Expression> {
     ];
     leaf.prop_recursive(5, 40, 4, |inner| {
         prop_oneof![
-            2 => inner.clone().prop_map(|operand| Expression::negate(&operand)),
-            4 => vec(inner.clone(), 1..5).prop_map(|operands| Expression::all(&operands)),
-            4 => vec(inner.clone(), 1..5).prop_map(|operands| Expression::any(&operands)),
+            2 => inner.clone().prop_map(|child| Expression::negate(&child)),
+            4 => vec(inner.clone(), 1..5).prop_map(|children| Expression::all(&children)),
+            4 => vec(inner.clone(), 1..5).prop_map(|children| Expression::any(&children)),
             1 => (inner.clone(), inner.clone()).prop_map(|(left, right)| Expression::xor(&left, &right)),
             1 => (inner.clone(), inner.clone()).prop_map(|(left, right)| Expression::xnor(&left, &right)),
-            1 => (inner, select(&TruthTest::ALL)).prop_map(|(operand, (test, _))| {
-                Expression::is(&operand, test).unwrap()
+            1 => (inner, select(&TruthTest::ALL)).prop_map(|(child, (test, _))| {
+                Expression::is(&child, test).unwrap()
             }),
         ]
     })

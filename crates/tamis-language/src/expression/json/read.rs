@@ -29,11 +29,11 @@ pub fn from_json(text: &str, limits: &Limits) -> Result<Expression> {
     Ok(expression)
 }
 
-/// A connective whose operands are being read.
+/// A connective whose children are being read.
 enum Frame {
     Not,
     Is(TruthTest),
-    Many { connective: Connective, operands: usize, count: u32 },
+    Many { connective: Connective, children: usize, count: u32 },
 }
 
 struct Reader<'a> {
@@ -47,7 +47,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn expression(&mut self) -> Result<()> {
-        'operand: loop {
+        'child: loop {
             limits::check("operators and predicates", "nodes", self.assembler.len(), self.limits.nodes)?;
             limits::check("nesting of an expression", "depth", self.frames.len(), self.limits.depth)?;
             let peek = self.peek()?;
@@ -61,12 +61,12 @@ impl Reader<'_> {
                     let key = key.map_err(|error| self.malformed(&error))?;
                     if let Some(test) = key.as_deref().and_then(TruthTest::from_spelling) {
                         self.frames.push(Frame::Is(test));
-                        continue 'operand;
+                        continue 'child;
                     }
                     let connective = match key.as_deref() {
                         Some("not") => {
                             self.frames.push(Frame::Not);
-                            continue 'operand;
+                            continue 'child;
                         }
                         Some("and") => Some(Connective::And),
                         Some("or") => Some(Connective::Or),
@@ -80,9 +80,9 @@ impl Reader<'_> {
                                 return Err(self.wrong("an array of operands"));
                             }
                             let first = self.json.known_array().map_err(|error| self.malformed(&error))?;
-                            self.frames.push(Frame::Many { connective, operands: 0, count: 0 });
+                            self.frames.push(Frame::Many { connective, children: 0, count: 0 });
                             if first.is_some() {
-                                continue 'operand;
+                                continue 'child;
                             }
                             self.close(connective, 0, 0)?;
                         }
@@ -96,7 +96,7 @@ impl Reader<'_> {
                 }
                 _ => return Err(self.wrong("an object, `true` or `false`")),
             }
-            // An operand is complete: give it to the connectives it may complete in turn.
+            // A child is complete: give it to the connectives it may complete in turn.
             loop {
                 match self.frames.last_mut() {
                     None => return Ok(()),
@@ -111,25 +111,25 @@ impl Reader<'_> {
                         self.assembler.is(test).map_err(|error| self.place_error(error))?;
                         self.end_object()?;
                     }
-                    Some(Frame::Many { connective, operands, count }) => {
-                        *operands += 1;
+                    Some(Frame::Many { connective, children, count }) => {
+                        *children += 1;
                         *count += self.assembler.absorb(*connective);
-                        let (connective, operands, count) = (*connective, *operands, *count);
+                        let (connective, children, count) = (*connective, *children, *count);
                         let next = self.json.array_step().map_err(|error| self.malformed(&error))?;
                         if next.is_some() {
-                            continue 'operand;
+                            continue 'child;
                         }
-                        self.close(connective, operands, count)?;
+                        self.close(connective, children, count)?;
                     }
                 }
             }
         }
     }
 
-    /// Ends a connective after its array has been read and its operands absorbed.
-    fn close(&mut self, connective: Connective, operands: usize, count: u32) -> Result<()> {
+    /// Ends a connective after its array has been read and its children absorbed.
+    fn close(&mut self, connective: Connective, children: usize, count: u32) -> Result<()> {
         self.frames.pop();
-        match (connective, operands, count) {
+        match (connective, children, count) {
             (Connective::Xor | Connective::Xnor, given, _) if given != 2 => {
                 let message = format!("exactly two operands of `xor` or `xnor`, not {given}");
                 return Err(self.wrong(&message));

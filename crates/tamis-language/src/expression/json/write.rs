@@ -50,11 +50,11 @@ pub fn to_json(expression: &Expression) -> String {
         };
         out.push_str(open);
         pieces.push(Piece::Text(close));
-        for (position, operand) in expression.operands_reversed(index, &starts).enumerate() {
+        for (position, child) in expression.children_reversed(index, &starts).enumerate() {
             if position > 0 {
                 pieces.push(Piece::Text(","));
             }
-            pieces.push(Piece::Node(operand));
+            pieces.push(Piece::Node(child));
         }
     }
     out

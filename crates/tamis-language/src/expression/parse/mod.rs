@@ -1,7 +1,7 @@
 //! Which expression does a text describe?
 //!
 //! A hand-written operator-precedence parser with one explicit stack: linear in the text, and as deep as the limits
-//! allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. This file connects operands; `predicate`
+//! allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. This file connects children; `predicate`
 //! parses one, `plain` the most frequent ones, and `question` those that are written as functions.
 
 mod call;
@@ -41,12 +41,12 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Expression> {
     Ok(expression)
 }
 
-/// What waits for an operand.
+/// What waits for a child.
 enum Frame {
     /// An open parenthesis.
     Group(Token),
     Not,
-    /// A connective with the number of operands it has so far.
+    /// A connective with the number of children it has so far.
     Chain(Connective, u32),
 }
 
@@ -95,7 +95,7 @@ impl Parser<'_> {
     /// Parses an expression up to the end of the text, or up to the `)` that ends a condition on elements.
     fn expression(&mut self) -> Result<()> {
         loop {
-            self.operand()?;
+            self.child()?;
             loop {
                 while self.at_keyword("is") {
                     self.truth_test()?;
@@ -148,7 +148,7 @@ impl Parser<'_> {
     }
 
     /// Parses any `not` and `(`, then one predicate or constant.
-    fn operand(&mut self) -> Result<()> {
+    fn child(&mut self) -> Result<()> {
         loop {
             match self.token.kind {
                 Kind::Open => self.push(Frame::Group(self.token))?,
@@ -215,7 +215,7 @@ impl Parser<'_> {
         limits::check("nesting of an expression", "depth", self.frames.len(), self.limits.depth)
     }
 
-    /// Gives the operand just completed to `connective`, closing what binds more tightly.
+    /// Gives the child just completed to `connective`, closing what binds more tightly.
     fn chain(&mut self, connective: Connective) -> Result<()> {
         self.close_chains(precedence(connective) + 1);
         match (connective, self.frames.last_mut()) {
@@ -265,7 +265,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses `is [not] true`, `false` or `unknown` after a complete operand.
+    /// Parses `is [not] true`, `false` or `unknown` after a complete child.
     fn truth_test(&mut self) -> Result<()> {
         self.advance()?;
         let negated = self.take_keyword("not")?;
@@ -286,7 +286,7 @@ impl Parser<'_> {
         self.expected_keyword(&expected, &["null", "not", "true", "false", "unknown", "distinct"])
     }
 
-    /// An error after a complete operand, which may have been meant as the attribute of a predicate
+    /// An error after a complete child, which may have been meant as the attribute of a predicate
     /// (`age betwen 3 and 4`) or as a misspelt keyword itself (`nto a = 1`, `exits(a)`).
     fn unexpected_after_operand(&self) -> Error {
         let before = self.text[..self.token.start].trim_end();

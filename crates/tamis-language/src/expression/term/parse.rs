@@ -63,7 +63,7 @@ impl Reader<'_> {
         self.term_from(first, 1)
     }
 
-    /// Reads what follows the first operand of a term, as far as it binds tightly enough.
+    /// Reads what follows the first argument of a term, as far as it binds tightly enough.
     pub(in crate::expression) fn term_from(&mut self, mut left: Term, least: u8) -> Result<Term> {
         while let Some((function, binds)) = self.infix()? {
             if binds < least {
@@ -131,7 +131,7 @@ impl Reader<'_> {
         limits::check("nesting of a term", "term_depth", self.term_depth, allowed)
     }
 
-    /// Reads signs, then one operand.
+    /// Reads signs, then one argument.
     fn unary(&mut self) -> Result<Term> {
         let place = self.token;
         match self.token.kind {

@@ -1,8 +1,8 @@
 //! Which triggers is an expression stored under?
 //!
 //! An expression is stored under predicates at least one of which must be true for it to be true. For a conjunction,
-//! these are the predicates of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section
-//! 5.2.2, which the paper picks at random); for a disjunction, those of all operands.
+//! these are the predicates of the child least likely to be true (the access child of Ji & Jacobsen 2021, section
+//! 5.2.2, which the paper picks at random); for a disjunction, those of all children.
 
 use super::bits::BitTest;
 use super::entry_list::PendingEntry;
@@ -19,8 +19,8 @@ impl Lowering {
         loop {
             let part = self.ir.get(id);
             match part.tag {
-                Tag::And => id = self.access(part.operands()),
-                Tag::Or => id = self.likeliest(part.operands()),
+                Tag::And => id = self.access(part.children()),
+                Tag::Or => id = self.likeliest(part.children()),
                 Tag::Keys if !part.negated && !part.payload().is_empty() => {
                     return (0, self.key_numbers[part.payload()[0] as usize], 0);
                 }
@@ -31,16 +31,16 @@ impl Lowering {
         }
     }
 
-    /// The operand of a conjunction that is cheapest to use as its trigger.
-    fn access(&self, operands: &[PartId]) -> PartId {
-        let cost = |&&operand: &&PartId| self.costs[operand as usize];
-        operands.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
+    /// The child of a conjunction that is cheapest to use as its trigger.
+    fn access(&self, children: &[PartId]) -> PartId {
+        let cost = |&&child: &&PartId| self.costs[child as usize];
+        children.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
     }
 
-    /// The operand that is most often true.
-    fn likeliest(&self, operands: &[PartId]) -> PartId {
-        let chance = |&&operand: &&PartId| self.chances[operand as usize];
-        operands.iter().max_by(|a, b| chance(a).total_cmp(&chance(b))).copied().unwrap_or(0)
+    /// The child that is most often true.
+    fn likeliest(&self, children: &[PartId]) -> PartId {
+        let chance = |&&child: &&PartId| self.chances[child as usize];
+        children.iter().max_by(|a, b| chance(a).total_cmp(&chance(b))).copied().unwrap_or(0)
     }
 
     /// Enters a part so that `target` is reached when it and the residual at `rest` hold.
@@ -60,18 +60,18 @@ impl Lowering {
                 }
             }
             Tag::Or => {
-                for operand in part.operands().to_vec() {
-                    self.enter(operand, rest, target);
+                for child in part.children().to_vec() {
+                    self.enter(child, rest, target);
                 }
             }
             Tag::And => {
-                let access = self.access(part.operands());
+                let access = self.access(part.children());
                 let mut others: Vec<PartId> =
-                    part.operands().iter().copied().filter(|&operand| operand != access).collect();
+                    part.children().iter().copied().filter(|&child| child != access).collect();
                 others.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
-                // If the access operand is a predicate, the entry itself tests the least likely of the other operands.
+                // If the access child is a predicate, the entry itself tests the least likely of the other children.
                 let is_predicate =
-                    self.nodes[access as usize] == NO_NODE && self.ir.get(access).operands().is_empty();
+                    self.nodes[access as usize] == NO_NODE && self.ir.get(access).children().is_empty();
                 let (mut tests, mut count) = ([BitTest::NONE; 2], 0);
                 let mut position = 0;
                 while is_predicate && count < 2 && position < others.len() {

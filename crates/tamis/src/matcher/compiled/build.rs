@@ -87,8 +87,8 @@ impl CompiledBuilder {
         }
         let mut levels: Vec<u32> = Vec::with_capacity(ir.len());
         for part in 0..ir.len() {
-            let operands = ir.get(part as PartId).operands();
-            levels.push(operands.iter().map(|&operand| levels[operand as usize] + 1).max().unwrap_or(0));
+            let children = ir.get(part as PartId).children();
+            levels.push(children.iter().map(|&child| levels[child as usize] + 1).max().unwrap_or(0));
         }
         let mut deep: Vec<Slot> = Vec::new();
         let too_many = ir.names().len() >= MOST_ATTRIBUTES;

@@ -12,7 +12,7 @@ use hashbrown::HashTable;
 use crate::expression::{PartKind, Parts, Predicate, RecentNumbers, Test, simplest};
 use crate::value::{Value, ValueRef};
 
-/// The number of a part; the operands of a part have smaller numbers.
+/// The number of a part; the children of a part have smaller numbers.
 pub(super) type PartId = u32;
 
 /// The kind of a part, in its first word.
@@ -63,8 +63,8 @@ impl<'a> Part<'a> {
         &self.words[2..]
     }
 
-    /// The operands of a conjunction or disjunction.
-    pub fn operands(self) -> &'a [PartId] {
+    /// The children of a conjunction or disjunction.
+    pub fn children(self) -> &'a [PartId] {
         match self.tag {
             Tag::And | Tag::Or => &self.words[1..],
             _ => &[],
@@ -369,11 +369,11 @@ impl Parts for Ir {
         self.intern_predicate(attribute, &simplest(predicate.test()), negated)
     }
 
-    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32 {
+    fn operator(&mut self, conjunction: bool, children: &[u32]) -> u32 {
         let mut words = std::mem::take(&mut self.scratch);
         words.clear();
         words.push(if conjunction { Tag::And } else { Tag::Or } as u32);
-        words.extend_from_slice(operands);
+        words.extend_from_slice(children);
         let part = self.intern(&words);
         self.scratch = words;
         part
@@ -383,8 +383,8 @@ impl Parts for Ir {
         let part = self.get(part);
         match part.tag {
             Tag::Constant => PartKind::Constant(part.constant()),
-            Tag::And => PartKind::And(part.operands()),
-            Tag::Or => PartKind::Or(part.operands()),
+            Tag::And => PartKind::And(part.children()),
+            Tag::Or => PartKind::Or(part.children()),
             _ => PartKind::Predicate,
         }
     }

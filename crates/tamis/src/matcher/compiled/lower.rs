@@ -81,16 +81,16 @@ impl Lowering {
     pub fn estimate(&mut self, estimates: &Estimates) {
         for number in 0..self.ir.len() {
             let part = self.ir.get(number as PartId);
-            let operands = part.operands().iter().map(|&operand| operand as usize);
+            let children = part.children().iter().map(|&child| child as usize);
             let (chance, cost) = match part.tag {
                 Tag::Constant => (f64::from(u8::from(part.constant())), 1.0),
                 Tag::And => (
-                    operands.clone().map(|operand| self.chances[operand]).product(),
-                    operands.map(|operand| self.costs[operand]).fold(f64::INFINITY, f64::min),
+                    children.clone().map(|child| self.chances[child]).product(),
+                    children.map(|child| self.costs[child]).fold(f64::INFINITY, f64::min),
                 ),
                 Tag::Or => (
-                    1.0 - operands.clone().map(|operand| 1.0 - self.chances[operand]).product::<f64>(),
-                    operands.map(|operand| self.costs[operand]).sum(),
+                    1.0 - children.clone().map(|child| 1.0 - self.chances[child]).product::<f64>(),
+                    children.map(|child| self.costs[child]).sum(),
                 ),
                 _ => {
                     let ranks = if part.tag == Tag::Range { self.interval(number as PartId) } else { (0, 0) };
@@ -149,9 +149,9 @@ impl Lowering {
         let mut nodes = Vec::new();
         let mut levels: Vec<u32> = Vec::with_capacity(uses.len());
         for (part, &uses) in (0..).zip(uses) {
-            let operands = self.ir.get(part).operands();
-            let below = operands.iter().map(|&operand| levels[operand as usize]).max().unwrap_or(0);
-            let is_node = uses > 1 && !operands.is_empty();
+            let children = self.ir.get(part).children();
+            let below = children.iter().map(|&child| levels[child as usize]).max().unwrap_or(0);
+            let is_node = uses > 1 && !children.is_empty();
             levels.push(below + u32::from(is_node));
             self.asks_nodes.push(levels[part as usize] > 0);
             if is_node {

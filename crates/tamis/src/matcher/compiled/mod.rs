@@ -1,6 +1,6 @@
 //! The default matcher: a compiled A-Tree (after Ji & Jacobsen 2021) in flat, immutable columns.
 //!
-//! A conjunction can only be true if all of its operands are. So it is enough to store it under one of
+//! A conjunction can only be true if all of its children are. So it is enough to store it under one of
 //! them, its *trigger*, and to examine it when that one is true. The cheapest trigger is the predicate that
 //! is true least often; a sample of past events says which. An expression that is stored under a trigger
 //! is an *entry*; the tests that remain are its *residual*. A part that several expressions share
@@ -40,7 +40,7 @@
 //!
 //! **Triggers** (`estimate`, `access`). Suppose that few events of the sample are about chess, and that
 //! most have a state. Then slots 0 and 1 are both stored under `topic = 'chess'`. A disjunction is stored
-//! under each of its operands, so slot 2 has two entries, one of them under a range. Up to two of the
+//! under each of its children, so slot 2 has two entries, one of them under a range. Up to two of the
 //! remaining predicates, the least likely first, become bit tests of the entry itself; negated ones cannot.
 //! The rest becomes a residual (`residual`, `program`), a small program whose checks are also ordered by
 //! how unlikely they are, with exact bit tests first. Only slot 1 needs one:
@@ -134,7 +134,7 @@
 //! # Departures from the paper
 //!
 //! - The access child of a conjunction is chosen by estimated cost, not at random.
-//! - Only identical subexpressions are shared, not subsets of operands.
+//! - Only identical subexpressions are shared, not subsets of children.
 //! - Levels count shared nodes only, and a node is evaluated only where its trigger is true.
 //! - Expressions that nest more than 64 levels are evaluated by a scan, which does not recurse.
 

@@ -1,6 +1,6 @@
 //! What remains to be checked once a trigger is true, and how is it checked?
 //!
-//! A residual is a conjunction of checks, stored contiguously. A check is a head word followed by its operands. The
+//! A residual is a conjunction of checks, stored contiguously. A check is a head word followed by its arguments. The
 //! head contains the kind of check, whether it is negated, whether it is the last of its residual, a small count and
 //! the attribute.
 

@@ -72,20 +72,20 @@ impl Lowering {
         }
     }
 
-    /// Appends the check that some operand of a disjunction is true, the most likely first.
+    /// Appends the check that some child of a disjunction is true, the most likely first.
     fn alternatives(&mut self, id: PartId, words: &mut Vec<u32>) {
-        let mut operands = self.ir.get(id).operands().to_vec();
-        operands.sort_by(|&a, &b| self.chances[b as usize].total_cmp(&self.chances[a as usize]));
-        let asks_nodes = operands.iter().any(|&operand| self.asks_nodes[operand as usize]);
-        words.extend([head(program::ANY, false, asks_nodes.into(), 0), operands.len() as u32, 0]);
+        let mut children = self.ir.get(id).children().to_vec();
+        children.sort_by(|&a, &b| self.chances[b as usize].total_cmp(&self.chances[a as usize]));
+        let asks_nodes = children.iter().any(|&child| self.asks_nodes[child as usize]);
+        words.extend([head(program::ANY, false, asks_nodes.into(), 0), children.len() as u32, 0]);
         let start = words.len();
-        for operand in operands {
+        for child in children {
             let length = words.len();
             words.push(0);
-            let part = self.ir.get(operand);
-            let mut checks = vec![operand];
-            if part.tag == Tag::And && self.nodes[operand as usize] == NO_NODE {
-                checks = part.operands().to_vec();
+            let part = self.ir.get(child);
+            let mut checks = vec![child];
+            if part.tag == Tag::And && self.nodes[child as usize] == NO_NODE {
+                checks = part.children().to_vec();
                 checks.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
             }
             let mut last = words.len();

@@ -11,9 +11,9 @@ use super::ir::{Ir, PartId};
 pub struct ExpressionStats {
     /// Predicates, conjunctions and disjunctions.
     pub nodes: usize,
-    /// From conjunctions and disjunctions to their operands.
+    /// From conjunctions and disjunctions to their children.
     pub edges: usize,
-    /// How often nodes are used by expressions and as operands.
+    /// How often nodes are used by expressions and as children.
     pub uses: usize,
     /// By attribute: the number of its predicates; one that occurs with both signs counts twice.
     pub predicates: BTreeMap<Arc<str>, usize>,
@@ -63,18 +63,18 @@ impl Compiled {
     }
 }
 
-/// How often each part is used, by expressions and as an operand.
+/// How often each part is used, by expressions and as a child.
 pub(super) fn count_uses(ir: &Ir, roots: &[PartId]) -> Vec<u32> {
     let mut uses = vec![0u32; ir.len()];
     for &root in roots.iter().filter(|&&root| root != PartId::MAX) {
         uses[root as usize] += 1;
     }
-    // Operands have smaller numbers, so in descending order the uses of a part are complete before those of its
-    // operands.
+    // Children have smaller numbers, so in descending order the uses of a part are complete before those of its
+    // children.
     for part in (0..ir.len()).rev() {
         if uses[part] > 0 {
-            for &operand in ir.get(part as PartId).operands() {
-                uses[operand as usize] += 1;
+            for &child in ir.get(part as PartId).children() {
+                uses[child as usize] += 1;
             }
         }
     }
@@ -88,7 +88,7 @@ pub(super) fn count_nodes(ir: &Ir, uses: &[u32]) -> ([u64; 3], Vec<u32>) {
     for (part, _) in uses.iter().enumerate().filter(|(_, uses)| **uses > 0) {
         let part = ir.get(part as PartId);
         nodes += 1;
-        edges += part.operands().len() as u64;
+        edges += part.children().len() as u64;
         if part.is_predicate() {
             predicates[part.attribute() as usize - 1] += 1;
         }

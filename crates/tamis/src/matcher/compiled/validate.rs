@@ -142,16 +142,16 @@ impl<'a> Residuals<'a> {
             if attribute as usize > names.len() {
                 return None;
             }
-            let operands = self.program.get(at + 1..)?;
+            let arguments = self.program.get(at + 1..)?;
             let below =
-                |operand: usize, most: usize| ((*operands.get(operand)? as usize) < most).then_some(());
+                |argument: usize, most: usize| ((*arguments.get(argument)? as usize) < most).then_some(());
             let length = match head & KIND {
                 BITS => {
                     below(0, bits.words())?;
-                    operands.get(..3)?.len()
+                    arguments.get(..3)?.len()
                 }
                 KEYS => {
-                    let asked = operands.get(..key_count(head))?;
+                    let asked = arguments.get(..key_count(head))?;
                     let of = keys.of(attribute);
                     asked.iter().all(|key| of.contains(key)).then_some(asked.len())?
                 }
@@ -159,10 +159,10 @@ impl<'a> Residuals<'a> {
                     below(0, sets.len())?;
                     1
                 }
-                RANGE => operands.get(..2)?.len(),
+                RANGE => arguments.get(..2)?.len(),
                 PATTERN => {
                     below(0, patterns.len())?;
-                    (patterns.attribute(operands[0]) == attribute).then_some(1)?
+                    (patterns.attribute(arguments[0]) == attribute).then_some(1)?
                 }
                 PRESENCE => 0,
                 NODE => {
@@ -170,7 +170,7 @@ impl<'a> Residuals<'a> {
                     1
                 }
                 ANY => {
-                    let [count, words] = *operands.first_chunk::<2>()?;
+                    let [count, words] = *arguments.first_chunk::<2>()?;
                     let (begin, end) = (at + 3, at.checked_add(3)?.checked_add(words as usize)?);
                     let mut residual = begin;
                     for _ in 0..count {
@@ -185,7 +185,7 @@ impl<'a> Residuals<'a> {
                     (residual == end).then_some(end - at - 1)?
                 }
                 JUMP if outer => {
-                    let target = *operands.first()? as usize;
+                    let target = *arguments.first()? as usize;
                     let depth =
                         self.depths.get(target).copied().filter(|&depth| depth > 0 && target < start)?;
                     // What was stored is its depth plus one.
