@@ -22,7 +22,7 @@ const GROUPS: usize = 32;
 /// One step of a linear path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LinearStep {
-    /// Whether the element may be any number of levels below the previous one, instead of one.
+    /// Whether the element may be at any depth below the previous one, instead of its child.
     pub descendant: bool,
     pub test: ElementTest,
 }

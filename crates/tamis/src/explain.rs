@@ -109,7 +109,7 @@ pub struct Step<'a> {
     /// For a predicate on a term that has no value, such as the `hour` of a text that is not a time: the attributes that it is
     /// computed from, and the event's values of them.
     pub arguments: Vec<(Cow<'a, str>, &'a Seen)>,
-    /// For a node that tests the elements of a list; the elements that are shown follow, one level below it.
+    /// For a node that tests the elements of a list; the elements that are shown follow, one deeper than it.
     pub elements: Option<ElementCounts>,
     /// For the whole condition on an element: the name of the list, and the element's position in it.
     pub element: Option<(&'a str, usize)>,

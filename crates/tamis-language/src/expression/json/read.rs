@@ -281,7 +281,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a term at a level of nesting.
+    /// Reads a term at a depth of nesting.
     fn term(&mut self, depth: usize) -> Result<Term> {
         const EXPECTED: &str = "a term: an object with `attribute`, `value`, or `function` and `arguments`";
         limits::check("nesting of a term", "term_depth", depth, self.limits.term_depth.min(DEEPEST))?;

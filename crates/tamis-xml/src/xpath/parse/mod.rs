@@ -1,6 +1,6 @@
 //! Parsing an expression from its text.
 //!
-//! Precedence climbing over the tokens. The parser recurses at most [`DEPTH`] levels, and so does
+//! Precedence climbing over the tokens. The parser recurses at most [`DEPTH`] deep, and so does
 //! all code that walks an expression afterwards.
 
 mod path;
@@ -140,17 +140,17 @@ impl<'t> Parser<'t> {
         self.nodes[node as usize].result
     }
 
-    /// Parses operators that bind at least as tightly as `level`.
-    fn expression(&mut self, level: u8, depth: usize) -> Result<NodeId> {
+    /// Parses operators that bind at least as tightly as `precedence`.
+    fn expression(&mut self, precedence: u8, depth: usize) -> Result<NodeId> {
         if depth > DEPTH {
             return Err(self.too_deep(self.at));
         }
         let first = self.at;
         let mut left = self.unary(depth)?;
-        // The last sum or product in this loop, and its level. Further operands of the kind are
+        // The last sum or product in this loop, and its precedence. Further operands of the kind are
         // appended to it.
         let mut chain = None;
-        while let Some((found, operator)) = self.infix().filter(|(found, _)| *found >= level) {
+        while let Some((found, operator)) = self.infix().filter(|(found, _)| *found >= precedence) {
             self.at += 1;
             let right = self.expression(found + 1, depth + 1)?;
             let children = [left, right];

@@ -136,7 +136,7 @@
 //! - The access child of a conjunction is chosen by estimated cost, not at random.
 //! - Only identical subexpressions are shared, not subsets of children.
 //! - Levels count shared nodes only, and a node is evaluated only where its trigger is true.
-//! - Expressions that nest more than 64 levels are evaluated by a scan, which does not recurse.
+//! - Expressions that are nested more than 64 deep are evaluated by a scan, which does not recurse.
 
 mod access;
 mod batch_match;

@@ -12,7 +12,7 @@ use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE,
 use super::{Compiled, first_slot};
 use crate::csr::is_ascending;
 
-/// More levels of nesting and continuation than residuals of a compiled expression can have: two for each of its
+/// More nesting and continuation than residuals of a compiled expression can have: two for each of its
 /// levels, and one more for each conjunction.
 const MOST_DEPTH: u8 = 250;
 
@@ -128,12 +128,12 @@ impl<'a> Residuals<'a> {
         self.depths.get(residual as usize).is_some_and(|&depth| depth > 0)
     }
 
-    /// The depth of the residual at `start`, and where it ends; `None` if it is damaged. A residual inside another
-    /// one, at a level above 0, does not continue elsewhere.
-    fn residual(&self, start: usize, outer: bool, level: u8) -> Option<(u8, usize)> {
+    /// The depth of the residual at `start`, and where it ends; `None` if it is damaged. A residual inside another one
+    /// does not continue elsewhere.
+    fn residual(&self, start: usize, outer: bool, nesting: u8) -> Option<(u8, usize)> {
         let Compiled { names, patterns, keys, bits, sets, .. } = self.compiled;
         let (mut at, mut deepest) = (start, 0u8);
-        if level >= MOST_DEPTH {
+        if nesting >= MOST_DEPTH {
             return None;
         }
         loop {
@@ -175,7 +175,7 @@ impl<'a> Residuals<'a> {
                     let mut residual = begin;
                     for _ in 0..count {
                         let length = *self.program.get(residual)? as usize;
-                        let (depth, end_of_residual) = self.residual(residual + 1, false, level + 1)?;
+                        let (depth, end_of_residual) = self.residual(residual + 1, false, nesting + 1)?;
                         if end_of_residual != residual + 1 + length || end_of_residual > end {
                             return None;
                         }
@@ -213,9 +213,9 @@ mod tests {
     fn what_is_compiled_is_a_matcher() {
         let attributes = Attributes::default();
         let many = (0..40).map(|number| number.to_string()).collect::<Vec<_>>().join(", ");
-        let deep = |levels: usize| {
-            let open = "(x = 1 and (y = 2 or ".repeat(levels);
-            format!("{open}z = 3{}", "))".repeat(levels))
+        let deep = |depth: usize| {
+            let open = "(x = 1 and (y = 2 or ".repeat(depth);
+            format!("{open}z = 3{}", "))".repeat(depth))
         };
         let mut texts = vec![
             "true".to_owned(),
