@@ -70,14 +70,14 @@ impl SignedPredicates {
 
     /// The cases in which a normal form holds; `None` if there are too many.
     pub fn cases(&mut self, form: &NormalForm) -> Option<Vec<Case>> {
-        let parts = distribute(form, Outer::Or, MOST).ok()?;
-        if parts.iter().map(|part| part.len()).sum::<usize>() > MOST {
+        let clauses = distribute(form, Outer::Or, MOST).ok()?;
+        if clauses.iter().map(|clause| clause.len()).sum::<usize>() > MOST {
             return None;
         }
-        let mut cases: Vec<Case> = Vec::with_capacity(parts.len());
-        for part in parts {
-            let mut case: Vec<SignedPredicateId> = Vec::with_capacity(part.len());
-            for term in &part {
+        let mut cases: Vec<Case> = Vec::with_capacity(clauses.len());
+        for clause in clauses {
+            let mut case: Vec<SignedPredicateId> = Vec::with_capacity(clause.len());
+            for term in &clause {
                 if let NormalNode::Predicate(signed) = &form.nodes()[term.predicate as usize] {
                     case.push(self.intern(signed));
                 }

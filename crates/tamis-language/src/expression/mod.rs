@@ -41,7 +41,7 @@ pub use binary::{decode_test, encode_test};
 pub use elements::{EMPTY, number_of};
 pub use json::{write_string, write_value};
 pub use names::{IT, check_name, is_hidden, is_satisfied, list_of};
-pub use normalise::{Normaliser, PartKind, Parts, simplest};
+pub use normalise::{Normaliser, SubexpressionKind, Subexpressions, simplest};
 pub use parse::read_inner;
 pub use pattern::total_size;
 pub use recent::RecentNumbers;

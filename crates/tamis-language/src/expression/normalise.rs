@@ -2,8 +2,8 @@
 //!
 //! Negation is pushed to the predicates (Ji & Jacobsen 2021, section 5.2.1), so that only `and` and
 //! `or` over signed predicates remain. `xor` and `xnor` need both polarities of their children; each
-//! is built once and shared, so the form grows linearly with the expression. Equal parts are one
-//! part, nested equal operators are flattened, constants are folded, and the order is canonical:
+//! is built once and shared, so the form grows linearly with the expression. Equal subexpressions are one
+//! subexpression, nested equal operators are flattened, constants are folded, and the order is canonical:
 //! two expressions that differ in the order or repetition of children have the same form.
 //!
 //! `is true`, `is not false` and the like are pushed down to the predicates, too, where they become tests of whether
@@ -131,32 +131,32 @@ pub fn normalise(expression: &Expression) -> NormalForm {
     builder.canonical(root)
 }
 
-/// Stores the parts of normal forms, equal parts once: a part is identified by its number, and its children have
+/// Stores the subexpressions of normal forms, equal subexpressions once: a subexpression is identified by its number, and its children have
 /// smaller numbers.
-pub trait Parts {
-    /// The part that is `true` or `false`.
+pub trait Subexpressions {
+    /// The subexpression that is `true` or `false`.
     fn constant(&mut self, value: bool) -> u32;
 
-    /// The part that is a predicate or its negation; called for every predicate of an expression.
+    /// The subexpression that is a predicate or its negation; called for every predicate of an expression.
     fn predicate(&mut self, predicate: &Predicate, negated: bool) -> u32;
 
-    /// The conjunction or disjunction of two parts or more: ascending, distinct, no constants, and
+    /// The conjunction or disjunction of two subexpressions or more: ascending, distinct, no constants, and
     /// none of them the same operator.
     fn operator(&mut self, conjunction: bool, children: &[u32]) -> u32;
 
-    /// What a part is.
-    fn kind(&self, part: u32) -> PartKind<'_>;
+    /// What a subexpression is.
+    fn kind(&self, subexpression: u32) -> SubexpressionKind<'_>;
 }
 
-/// As much of a part as joining it to others takes.
-pub enum PartKind<'a> {
+/// As much of a subexpression as joining it to others takes.
+pub enum SubexpressionKind<'a> {
     /// Always true, or always false.
     Constant(bool),
     /// A predicate, negated or not.
     Predicate,
-    /// All of these parts.
+    /// All of these subexpressions.
     And(&'a [u32]),
-    /// Any of these parts.
+    /// Any of these subexpressions.
     Or(&'a [u32]),
 }
 
@@ -184,22 +184,22 @@ fn is_upright(polarity: usize) -> bool {
 pub struct Normaliser {
     /// The polarities in which each node is needed, as bits.
     needed: Vec<u8>,
-    /// The part of each node, in each polarity.
+    /// The subexpression of each node, in each polarity.
     built: Vec<[u32; POLARITIES]>,
     children: Vec<usize>,
-    /// The parts of leaves.
+    /// The subexpressions of leaves.
     leaves: Vec<u32>,
     joined: Vec<u32>,
 }
 
 impl Normaliser {
-    /// The part of a whole expression.
-    pub fn build(&mut self, expression: &Expression, parts: &mut impl Parts) -> u32 {
+    /// The subexpression of a whole expression.
+    pub fn build(&mut self, expression: &Expression, subexpressions: &mut impl Subexpressions) -> u32 {
         let nodes = expression.nodes();
         if let Some((root @ (Node::And(count) | Node::Or(count)), leaves)) = nodes.split_last()
             && leaves.len() == *count as usize
         {
-            return self.flat(matches!(root, Node::And(_)), leaves, parts);
+            return self.flat(matches!(root, Node::And(_)), leaves, subexpressions);
         }
         let starts = expression.starts();
         self.find_needed(expression, &starts);
@@ -208,9 +208,9 @@ impl Normaliser {
             self.children.clear();
             self.children.extend(expression.children_reversed(index, &starts));
             let mut built = [u32::MAX; POLARITIES];
-            for (polarity, part) in built.iter_mut().enumerate() {
+            for (polarity, subexpression) in built.iter_mut().enumerate() {
                 if self.needed[index] & 1 << polarity != 0 {
-                    *part = self.part(nodes, index, polarity, parts);
+                    *subexpression = self.subexpression(nodes, index, polarity, subexpressions);
                 }
             }
             self.built.push(built);
@@ -218,36 +218,42 @@ impl Normaliser {
         self.built[nodes.len() - 1][POSITIVE]
     }
 
-    /// The part of a connective whose children are leaves, as most expressions are.
-    fn flat(&mut self, conjunction: bool, leaves: &[Node], parts: &mut impl Parts) -> u32 {
+    /// The subexpression of a connective whose children are leaves, as most expressions are.
+    fn flat(&mut self, conjunction: bool, leaves: &[Node], subexpressions: &mut impl Subexpressions) -> u32 {
         self.leaves.clear();
         for leaf in leaves {
             self.leaves.push(match leaf {
-                Node::Predicate(predicate) => parts.predicate(predicate, predicate.negated()),
-                other => parts.constant(matches!(other, Node::Constant(true))),
+                Node::Predicate(predicate) => subexpressions.predicate(predicate, predicate.negated()),
+                other => subexpressions.constant(matches!(other, Node::Constant(true))),
             });
         }
-        join(conjunction, self.leaves.iter().copied(), &mut self.joined, parts)
+        join(conjunction, self.leaves.iter().copied(), &mut self.joined, subexpressions)
     }
 
-    /// The part of a node whose children are built, in one polarity.
-    fn part(&mut self, nodes: &[Node], index: usize, polarity: usize, parts: &mut impl Parts) -> u32 {
+    /// The subexpression of a node whose children are built, in one polarity.
+    fn subexpression(
+        &mut self,
+        nodes: &[Node],
+        index: usize,
+        polarity: usize,
+        subexpressions: &mut impl Subexpressions,
+    ) -> u32 {
         let node = &nodes[index];
         match node {
-            Node::Constant(value) => parts.constant(*value == is_upright(polarity)),
+            Node::Constant(value) => subexpressions.constant(*value == is_upright(polarity)),
             Node::Predicate(predicate) => {
-                let signed = parts.predicate(predicate, predicate.negated() == is_upright(polarity));
+                let signed = subexpressions.predicate(predicate, predicate.negated() == is_upright(polarity));
                 let unknown = if polarity < IS_TRUE { None } else { predicate.when_unknown() };
                 let Some(unknown) = unknown else { return signed };
                 let known = matches!(polarity, IS_TRUE | IS_FALSE);
-                let unknown = parts.predicate(&unknown, known);
-                join(known, [signed, unknown].into_iter(), &mut self.joined, parts)
+                let unknown = subexpressions.predicate(&unknown, known);
+                join(known, [signed, unknown].into_iter(), &mut self.joined, subexpressions)
             }
             Node::Not => self.built[self.children[0]][OPPOSITE[polarity]],
             Node::And(_) | Node::Or(_) => {
                 let conjunction = matches!(node, Node::And(_)) == is_upright(polarity);
                 let built = self.children.iter().map(|&child| self.built[child][polarity]);
-                join(conjunction, built, &mut self.joined, parts)
+                join(conjunction, built, &mut self.joined, subexpressions)
             }
             Node::Xor | Node::Xnor => {
                 // The children differ (xor) or agree (xnor); negating one gives the other. What is not true or
@@ -263,20 +269,20 @@ impl Normaliser {
                 let mut pair = |first: usize, second: usize| {
                     let signs = if negation { [NEGATION[first], NEGATION[second]] } else { [first, second] };
                     let children = [left[signs[0]], right[signs[1]]].into_iter();
-                    join(!negation, children, &mut self.joined, parts)
+                    join(!negation, children, &mut self.joined, subexpressions)
                 };
                 let both = match differ {
                     true => [pair(holds, fails), pair(fails, holds)],
                     false => [pair(holds, holds), pair(fails, fails)],
                 };
-                join(negation, both.into_iter(), &mut self.joined, parts)
+                join(negation, both.into_iter(), &mut self.joined, subexpressions)
             }
             Node::Is(test) => {
                 if let Some(predicate) = tested_alone(*test, &nodes[..index]) {
                     let negated = test.negated == is_upright(polarity);
                     return match predicate.when_unknown() {
-                        Some(unknown) => parts.predicate(&unknown, negated),
-                        None => parts.constant(negated),
+                        Some(unknown) => subexpressions.predicate(&unknown, negated),
+                        None => subexpressions.constant(negated),
                     };
                 }
                 let child = self.built[self.children[0]];
@@ -285,7 +291,7 @@ impl Normaliser {
                     several => {
                         let conjunction = several[0] == NOT_TRUE;
                         let both = several.iter().map(|asked| child[*asked]);
-                        join(conjunction, both, &mut self.joined, parts)
+                        join(conjunction, both, &mut self.joined, subexpressions)
                     }
                 }
             }
@@ -363,36 +369,38 @@ fn asked_by(test: TruthTest, upright: bool) -> &'static [usize] {
     }
 }
 
-/// The conjunction or disjunction of parts, flattened, deduplicated, constants folded. `joined` is
+/// The conjunction or disjunction of subexpressions, flattened, deduplicated, constants folded. `joined` is
 /// kept for its memory.
 fn join(
     conjunction: bool,
     children: impl Iterator<Item = u32>,
     joined: &mut Vec<u32>,
-    parts: &mut impl Parts,
+    subexpressions: &mut impl Subexpressions,
 ) -> u32 {
     joined.clear();
     for child in children {
-        match (parts.kind(child), conjunction) {
+        match (subexpressions.kind(child), conjunction) {
             // The neutral constant adds nothing; the other decides.
-            (PartKind::Constant(value), _) if value == conjunction => {}
-            (PartKind::Constant(_), _) => return child,
-            (PartKind::And(nested), true) | (PartKind::Or(nested), false) => joined.extend_from_slice(nested),
+            (SubexpressionKind::Constant(value), _) if value == conjunction => {}
+            (SubexpressionKind::Constant(_), _) => return child,
+            (SubexpressionKind::And(nested), true) | (SubexpressionKind::Or(nested), false) => {
+                joined.extend_from_slice(nested)
+            }
             _ => joined.push(child),
         }
     }
     joined.sort_unstable();
     joined.dedup();
     match joined[..] {
-        [] => parts.constant(conjunction),
+        [] => subexpressions.constant(conjunction),
         [single] => single,
-        _ => parts.operator(conjunction, joined),
+        _ => subexpressions.operator(conjunction, joined),
     }
 }
 
 /// Builds nodes bottom-up; equal nodes are one node.
 ///
-/// Nodes are interned in three more places, each of which holds something else. The compiled matcher keeps the parts
+/// Nodes are interned in three more places, each of which holds something else. The compiled matcher keeps the subexpressions
 /// of millions of expressions as words in one arena (`matcher/compiled/ir`), where values are numbers; here they are those
 /// of one expression, and callers read their values. The A-Tree of `tamis-papers` counts the uses of its nodes, which go
 /// with the last one. The decision diagrams of `tamis-lab` intern decisions, which have a predicate and two branches.
@@ -402,7 +410,7 @@ struct Builder {
     positions: HashMap<NormalNode, u32, ahash::RandomState>,
 }
 
-impl Parts for Builder {
+impl Subexpressions for Builder {
     fn constant(&mut self, value: bool) -> u32 {
         self.intern(NormalNode::Constant(value))
     }
@@ -423,12 +431,12 @@ impl Parts for Builder {
         })
     }
 
-    fn kind(&self, part: u32) -> PartKind<'_> {
-        match &self.nodes[part as usize] {
-            NormalNode::Constant(value) => PartKind::Constant(*value),
-            NormalNode::Predicate(_) => PartKind::Predicate,
-            NormalNode::And(children) => PartKind::And(children),
-            NormalNode::Or(children) => PartKind::Or(children),
+    fn kind(&self, subexpression: u32) -> SubexpressionKind<'_> {
+        match &self.nodes[subexpression as usize] {
+            NormalNode::Constant(value) => SubexpressionKind::Constant(*value),
+            NormalNode::Predicate(_) => SubexpressionKind::Predicate,
+            NormalNode::And(children) => SubexpressionKind::And(children),
+            NormalNode::Or(children) => SubexpressionKind::Or(children),
         }
     }
 }

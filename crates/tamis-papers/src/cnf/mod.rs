@@ -97,15 +97,18 @@ impl Cnf {
                     refused.push((slot, expression));
                     clauses.push(0);
                 }
-                Ok(parts) => {
+                Ok(found) => {
                     native &= is_in_form(&form, Outer::And);
                     let signed_predicates = builder.signed_predicates(&form);
-                    let parts = parts.iter().map(|part| {
-                        part.iter().map(|term| signed_predicates[term.predicate as usize]).collect::<Vec<_>>()
+                    let found = found.iter().map(|clause| {
+                        clause
+                            .iter()
+                            .map(|term| signed_predicates[term.predicate as usize])
+                            .collect::<Vec<_>>()
                     });
-                    let parts: Vec<_> = parts.collect();
-                    enter(&mut builder, slot, &parts, &mut negations);
-                    clauses.push(parts.len() as u32);
+                    let found: Vec<_> = found.collect();
+                    enter(&mut builder, slot, &found, &mut negations);
+                    clauses.push(found.len() as u32);
                 }
             }
             starts.push(negations.len() as u32);
@@ -192,14 +195,14 @@ impl Cnf {
 }
 
 /// Adds a slot under the keys of its clauses, and lists its negated predicates.
-fn enter(builder: &mut PostingsBuilder<'_>, slot: Slot, parts: &[Vec<u32>], negations: &mut Vec<Negation>) {
-    let needs_key = |part: &&Vec<u32>| {
-        part.iter().all(|&signed| builder.signed_predicate(signed).sense != Sense::Negative)
+fn enter(builder: &mut PostingsBuilder<'_>, slot: Slot, clauses: &[Vec<u32>], negations: &mut Vec<Negation>) {
+    let needs_key = |clause: &&Vec<u32>| {
+        clause.iter().all(|&signed| builder.signed_predicate(signed).sense != Sense::Negative)
     };
-    let size = parts.iter().filter(needs_key).count() as u32;
+    let size = clauses.iter().filter(needs_key).count() as u32;
     let mut number = 0;
-    for (clause, part) in parts.iter().enumerate() {
-        for &signed in part {
+    for (clause, members) in clauses.iter().enumerate() {
+        for &signed in members {
             let sense = builder.signed_predicate(signed).sense;
             if sense == Sense::Positive {
                 builder.enter(slot, size, signed, Role::new(Kind::Positive, clause), 1.0);

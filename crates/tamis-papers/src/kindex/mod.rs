@@ -88,15 +88,15 @@ impl KIndex {
         for (slot, expression) in (0..).zip(expressions) {
             count = slot + 1;
             let form = normalise(&resolve(expression, attributes.time_zone()));
-            let Ok(parts) = distribute(&form, Outer::Or, options.normal_form) else {
+            let Ok(clauses) = distribute(&form, Outer::Or, options.normal_form) else {
                 refused.push((slot, expression));
                 continue;
             };
             native &= is_in_form(&form, Outer::Or);
             let signed_predicates = builder.signed_predicates(&form);
-            for part in parts {
+            for clause in clauses {
                 let factors =
-                    part.iter().map(|term| (signed_predicates[term.predicate as usize], term.times));
+                    clause.iter().map(|term| (signed_predicates[term.predicate as usize], term.times));
                 let conjunction = builder.insert(factors.collect());
                 conjunctions = conjunctions.max(conjunction + 1);
                 pairs.push((conjunction, slot));

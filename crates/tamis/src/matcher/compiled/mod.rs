@@ -3,7 +3,7 @@
 //! A conjunction can only be true if all of its children are. So it is enough to store it under one of
 //! them, its *trigger*, and to examine it when that one is true. The cheapest trigger is the predicate that
 //! is true least often; a sample of past events says which. An expression that is stored under a trigger
-//! is an *entry*; the tests that remain are its *residual*. A part that several expressions share
+//! is an *entry*; the tests that remain are its *residual*. A subexpression that several expressions share
 //! is a *node*: it is evaluated at most once per event, and is itself a trigger for the expressions that
 //! contain it.
 //!
@@ -17,8 +17,8 @@
 //!
 //! # Building
 //!
-//! **Parts** (`ir`). Each expression is normalised and split into predicates, conjunctions and
-//! disjunctions, which are interned: `topic = 'chess'` is one part that both conjunctions use. Attributes
+//! **Subexpressions** (`ir`). Each expression is normalised and split into predicates, conjunctions and
+//! disjunctions, which are interned: `topic = 'chess'` is one subexpression that both conjunctions use. Attributes
 //! are numbered in the order of their first mention: topic 1, state 2, vip 3, age 4.
 //!
 //! **Values** (`keys`, `ranges`, `bits`). A pair of an attribute and a value that some equality tests is a
