@@ -23,7 +23,7 @@
 use std::ops::Range;
 
 use super::bits::BitTest;
-use super::program::{KIND, LAST, NEGATED};
+use super::opcodes::{KIND, LAST, NEGATED};
 use crate::matcher::Counters;
 
 /// Entries that pass their first bit test are processed further this many at a time.

@@ -9,8 +9,8 @@ use super::entry_list::PendingEntry;
 use super::estimate::Estimates;
 use super::ir::{Ir, Subexpression, SubexpressionId, Tag};
 use super::keys::Keys;
+use super::opcodes::MOST_KEYS;
 use super::patterns::Patterns;
-use super::program::MOST_KEYS;
 use super::ranges::{Bounds, Intervals};
 use crate::truth::Missing;
 

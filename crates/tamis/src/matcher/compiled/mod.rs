@@ -42,7 +42,7 @@
 //! most have a state. Then slots 0 and 1 are both stored under `topic = 'chess'`. A disjunction is stored
 //! under each of its children, so slot 2 has two entries, one of them under a range. Up to two of the
 //! remaining predicates, the least likely first, become bit tests of the entry itself; negated ones cannot.
-//! The rest becomes a residual (`residual`, `program`), a small program whose checks are also ordered by
+//! The rest becomes a residual (`residual`, `opcodes`, `program`), a small program whose checks are also ordered by
 //! how unlikely they are, with exact bit tests first. Only slot 1 needs one:
 //!
 //! ```text
@@ -154,6 +154,7 @@ mod layout;
 mod load;
 mod lower;
 mod nulls;
+mod opcodes;
 mod patterns;
 mod program;
 mod ranges;

@@ -6,7 +6,7 @@ use super::bits::BitTest;
 use super::entry_list::NO_RESIDUAL;
 use super::ir::{SubexpressionId, Tag};
 use super::lower::{Lowering, NO_NODE};
-use super::program::{self, MOST_KEYS, end_residual, head};
+use super::opcodes::{self, MOST_KEYS, end_residual, head};
 
 impl Lowering {
     /// A residual that checks these subexpressions and continues with the residual at `rest`.
@@ -24,7 +24,7 @@ impl Lowering {
         if rest == NO_RESIDUAL {
             end_residual(&mut words, last);
         } else {
-            words.extend([head(program::JUMP, false, 0, 0), rest]);
+            words.extend([head(opcodes::JUMP, false, 0, 0), rest]);
         }
         let residual = self.program.len() as u32;
         self.program.extend_from_slice(&words);
@@ -35,13 +35,13 @@ impl Lowering {
     /// Appends the check that a subexpression is true.
     fn check(&mut self, id: SubexpressionId, words: &mut Vec<u32>) {
         if self.nodes[id as usize] != NO_NODE {
-            words.extend([head(program::NODE, false, 0, 0), self.nodes[id as usize]]);
+            words.extend([head(opcodes::NODE, false, 0, 0), self.nodes[id as usize]]);
             return;
         }
         let subexpression = self.ir.get(id);
         let negated = subexpression.negated;
         if let Some(BitTest { word, mask, exact: true }) = self.bit_test(id) {
-            let head = head(program::BITS, negated, 0, subexpression.attribute());
+            let head = head(opcodes::BITS, negated, 0, subexpression.attribute());
             words.extend([head, word, mask as u32, (mask >> 32) as u32]);
             return;
         }
@@ -49,28 +49,28 @@ impl Lowering {
             Tag::Or => self.alternatives(id, words),
             Tag::Keys if subexpression.payload().len() <= MOST_KEYS => {
                 let keys = subexpression.payload();
-                words.push(head(program::KEYS, negated, keys.len(), subexpression.attribute()));
+                words.push(head(opcodes::KEYS, negated, keys.len(), subexpression.attribute()));
                 words.extend(keys.iter().map(|&key| self.key_numbers[key as usize]));
             }
             Tag::Keys => {
                 let attribute = subexpression.attribute();
                 let set = self.set(id);
-                words.extend([head(program::SET, negated, 0, attribute), set]);
+                words.extend([head(opcodes::SET, negated, 0, attribute), set]);
             }
             Tag::Range => {
                 let attribute = subexpression.attribute();
                 let (first, last) = self.interval(id);
-                words.extend([head(program::RANGE, negated, 0, attribute), first, last]);
+                words.extend([head(opcodes::RANGE, negated, 0, attribute), first, last]);
             }
             Tag::Pattern => {
                 words.extend([
-                    head(program::PATTERN, negated, 0, subexpression.attribute()),
+                    head(opcodes::PATTERN, negated, 0, subexpression.attribute()),
                     subexpression.payload()[0],
                 ]);
             }
             Tag::Presence => {
                 words.push(head(
-                    program::PRESENCE,
+                    opcodes::PRESENCE,
                     negated,
                     subexpression.payload()[0] as usize,
                     subexpression.attribute(),
@@ -85,7 +85,7 @@ impl Lowering {
         let mut children = self.ir.get(id).children().to_vec();
         children.sort_by(|&a, &b| self.chances[b as usize].total_cmp(&self.chances[a as usize]));
         let asks_nodes = children.iter().any(|&child| self.asks_nodes[child as usize]);
-        words.extend([head(program::ANY, false, asks_nodes.into(), 0), children.len() as u32, 0]);
+        words.extend([head(opcodes::ANY, false, asks_nodes.into(), 0), children.len() as u32, 0]);
         let start = words.len();
         for child in children {
             let length = words.len();

@@ -8,7 +8,7 @@
 
 use super::build::MOST_LEVELS;
 use super::entry_list::{Candidate, NO_RESIDUAL, is_whole};
-use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
+use super::opcodes::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
 use super::{Compiled, first_slot};
 use crate::csr::is_ascending;
 
