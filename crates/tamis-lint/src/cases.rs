@@ -5,9 +5,9 @@
 //! also cover attributes without a value. A case that contradicts itself cannot happen and is left out. Whether two
 //! cases can happen together decides whether one expression implies another.
 //!
-//! Attributes may be lists, so a signed predicate holds if *some* value passes: `a > 5 and a < 3` can hold. Its negation holds if
-//! no value passes. So a contradiction is a value that must and must not be present, or an attribute that must and
-//! must not have a value.
+//! Attributes may be lists, so a signed predicate holds if *some* value passes: `a > 5 and a < 3` can hold. Its
+//! negation holds if no value passes. So a contradiction is a value that must and must not be present, or an
+//! attribute that must and must not have a value.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -131,8 +131,8 @@ pub fn normalise(expression: &Expression) -> NormalForm {
     builder.canonical(root)
 }
 
-/// Stores the subexpressions of normal forms, equal subexpressions once: a subexpression is identified by its number, and its children have
-/// smaller numbers.
+/// Stores the subexpressions of normal forms, equal subexpressions once: a subexpression is identified by its number,
+/// and its children have smaller numbers.
 pub trait Subexpressions {
     /// The subexpression that is `true` or `false`.
     fn constant(&mut self, value: bool) -> u32;
@@ -160,7 +160,8 @@ pub enum SubexpressionKind<'a> {
     Or(&'a [u32]),
 }
 
-/// The polarities in which a node can be needed. For a node that is never unknown, the last four equal one of the first two.
+/// The polarities in which a node can be needed. For a node that is never unknown, the last four equal one of the
+/// first two.
 const POSITIVE: usize = 0;
 const NEGATIVE: usize = 1;
 const IS_TRUE: usize = 2;
@@ -400,10 +401,11 @@ fn join(
 
 /// Builds nodes bottom-up; equal nodes are one node.
 ///
-/// Nodes are interned in three more places, each of which holds something else. The compiled matcher keeps the subexpressions
-/// of millions of expressions as words in one arena (`matcher/compiled/ir`), where values are numbers; here they are those
-/// of one expression, and callers read their values. The A-Tree of `tamis-papers` counts the uses of its nodes, which go
-/// with the last one. The decision diagrams of `tamis-lab` intern decisions, which have a predicate and two branches.
+/// Nodes are interned in three more places, each of which holds something else. The compiled matcher keeps the
+/// subexpressions of millions of expressions as words in one arena (`matcher/compiled/ir`), where values are numbers;
+/// here they are those of one expression, and callers read their values. The A-Tree of `tamis-papers` counts the uses
+/// of its nodes, which go with the last one. The decision diagrams of `tamis-lab` intern decisions, which have a
+/// predicate and two branches.
 #[derive(Default)]
 struct Builder {
     nodes: Vec<NormalNode>,

@@ -1,8 +1,8 @@
 //! How do expressions become a compiled matcher?
 //!
-//! Expressions are split into subexpressions, and the probability that each subexpression is true is estimated. Every expression is
-//! entered under some of its predicates, and the rest of it becomes a residual. A conjunction or disjunction that
-//! several others use becomes a node, which is evaluated at most once per event.
+//! Expressions are split into subexpressions, and the probability that each subexpression is true is estimated. Every
+//! expression is entered under some of its predicates, and the rest of it becomes a residual. A conjunction or
+//! disjunction that several others use becomes a node, which is evaluated at most once per event.
 
 use super::Compiled;
 use super::bits::Bits;
@@ -111,7 +111,8 @@ impl CompiledBuilder {
     }
 }
 
-/// Compiles the subexpressions; `deep` has the slots without a subexpression, and `local` this matcher's numbers of the attributes.
+/// Compiles the subexpressions; `deep` has the slots without a subexpression, and `local` this matcher's numbers of
+/// the attributes.
 fn compile(
     ir: Ir,
     roots: &[SubexpressionId],

@@ -1,8 +1,8 @@
 //! Which distinct subexpressions does a set of expressions consist of?
 //!
 //! Predicates, conjunctions and disjunctions are interned as short slices of words in one arena. Equal subexpressions of
-//! different expressions are stored once, and no subexpression has an allocation of its own. Identity is the slice itself; the
-//! hash only speeds up the lookup.
+//! different expressions are stored once, and no subexpression has an allocation of its own. Identity is the slice
+//! itself; the hash only speeds up the lookup.
 
 use std::collections::HashMap;
 use std::sync::Arc;

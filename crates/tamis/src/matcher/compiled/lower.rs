@@ -43,8 +43,8 @@ pub(super) struct Sets {
     pub entered: Vec<bool>,
 }
 
-/// Turns subexpressions into entries and programs: `access` chooses the triggers of each subexpression, `residual` writes what remains
-/// to be checked.
+/// Turns subexpressions into entries and programs: `access` chooses the triggers of each subexpression, `residual`
+/// writes what remains to be checked.
 pub(super) struct Lowering {
     pub missing: Missing,
     pub ir: Ir,
@@ -182,7 +182,8 @@ impl Lowering {
         !self.ir.get(subexpression).negated && self.bit_test(subexpression).is_some_and(|test| test.exact)
     }
 
-    /// The bit test that an event passes if a subexpression, or what it negates, is true; `None` if no test is worth making.
+    /// The bit test that an event passes if a subexpression, or what it negates, is true; `None` if no test is worth
+    /// making.
     pub(super) fn bit_test(&self, subexpression: SubexpressionId) -> Option<BitTest> {
         let predicate = self.ir.get(subexpression);
         match predicate.tag {
