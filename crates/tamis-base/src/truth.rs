@@ -37,8 +37,8 @@ impl Truth {
         }
     }
 
-    /// The word for it.
-    pub fn word(self) -> &'static str {
+    /// Its name.
+    pub fn name(self) -> &'static str {
         match self {
             Truth::False => "false",
             Truth::Unknown => "unknown",

@@ -2,7 +2,7 @@
 //!
 //! Every expression is compiled from its normal form to a program of tests, each with two jump targets. Negation is
 //! at the predicates, so a test either holds or does not. A part that an
-//! expression uses twice (operands of `xor`) is evaluated once, into a register. A predicate is evaluated
+//! expression uses twice (children of `xor`) is evaluated once, into a register. A predicate is evaluated
 //! at most once per event, however many expressions use it.
 
 use std::collections::HashMap;
@@ -146,14 +146,14 @@ impl Programs {
         let mut at = self.entries[expression as usize];
         while at < FAILS {
             let step = self.steps[at as usize];
-            let operand = step.word >> 2;
+            let argument = step.word >> 2;
             let holds = match step.word & 3 {
-                PREDICATE => self.truth(operand, event, attributes, memo) == Truth::True as u32,
-                NEGATED => self.truth(operand, event, attributes, memo) == Truth::False as u32,
+                PREDICATE => self.truth(argument, event, attributes, memo) == Truth::True as u32,
+                NEGATED => self.truth(argument, event, attributes, memo) == Truth::False as u32,
                 // One that nothing was stored in is that of a forged program.
-                REGISTER => memo.registers.get(operand as usize).copied().unwrap_or(false),
+                REGISTER => memo.registers.get(argument as usize).copied().unwrap_or(false),
                 _ => {
-                    let register = operand as usize;
+                    let register = argument as usize;
                     if memo.registers.len() <= register {
                         memo.registers.resize(register + 1, false);
                     }
@@ -257,9 +257,9 @@ struct Compiler {
     tests: StringsBuilder,
 }
 
-/// A connective whose operands are being written, the last one first.
+/// A connective whose children are being written, the last one first.
 struct OpenConnective<'a> {
-    operands: &'a [u32],
+    children: &'a [u32],
     all: bool,
     on_true: u32,
     on_false: u32,
@@ -276,14 +276,14 @@ impl Compiler {
         }
         let mut uses = vec![0u32; nodes.len()];
         for node in nodes {
-            if let NormalNode::And(operands) | NormalNode::Or(operands) = node {
-                operands.iter().for_each(|&operand| uses[operand as usize] += 1);
+            if let NormalNode::And(children) | NormalNode::Or(children) = node {
+                children.iter().for_each(|&child| uses[child as usize] += 1);
             }
         }
-        // A node that is used twice has a register; its operands' registers are written before it.
+        // A node that is used twice has a register; its children' registers are written before it.
         let mut registers: HashMap<u32, u32, ahash::RandomState> = HashMap::default();
         for (node, uses) in (0..).zip(&uses) {
-            if *uses > 1 && !matches!(nodes[node as usize], NormalNode::Literal(_)) {
+            if *uses > 1 && !matches!(nodes[node as usize], NormalNode::Predicate(_)) {
                 registers.insert(node, registers.len() as u32);
             }
         }
@@ -324,9 +324,9 @@ impl Compiler {
             let begin = match next.take() {
                 Some((node, on_true, on_false)) => {
                     let word = match &nodes[node as usize] {
-                        NormalNode::Literal(literal) => {
-                            let kind = if literal.negated { NEGATED } else { PREDICATE };
-                            Some(self.predicate(&literal.attribute, &literal.test) << 2 | kind)
+                        NormalNode::Predicate(signed) => {
+                            let kind = if signed.negated { NEGATED } else { PREDICATE };
+                            Some(self.predicate(&signed.attribute, &signed.test) << 2 | kind)
                         }
                         _ if node != root => registers.get(&node).map(|register| register << 2 | REGISTER),
                         _ => None,
@@ -336,18 +336,18 @@ impl Compiler {
                             written.push(Step { word, on_true, on_false });
                             Some(written.len() as u32 - 1)
                         }
-                        (None, NormalNode::And(operands)) => {
-                            open.push(OpenConnective { operands, all: true, on_true, on_false });
+                        (None, NormalNode::And(children)) => {
+                            open.push(OpenConnective { children, all: true, on_true, on_false });
                             None
                         }
-                        (None, NormalNode::Or(operands)) => {
-                            open.push(OpenConnective { operands, all: false, on_true, on_false });
+                        (None, NormalNode::Or(children)) => {
+                            open.push(OpenConnective { children, all: false, on_true, on_false });
                             None
                         }
                         (None, other) => unreachable!("{other:?} stands only alone"),
                     }
                 }
-                // A connective begins where its first operand does, which was written last.
+                // A connective begins where its first child does, which was written last.
                 None => match open.pop() {
                     Some(done) => Some(if done.all { done.on_true } else { done.on_false }),
                     None => unreachable!("the root was written"),
@@ -357,15 +357,15 @@ impl Compiler {
                 return begin.unwrap_or(on_true);
             };
             if let Some(begin) = begin {
-                // The steps before lead there: the next operand of `and` if true, of `or` if not.
+                // The steps before lead there: the next child of `and` if true, of `or` if not.
                 if top.all {
                     top.on_true = begin;
                 } else {
                     top.on_false = begin;
                 }
             }
-            if let Some((&last, rest)) = top.operands.split_last() {
-                top.operands = rest;
+            if let Some((&last, rest)) = top.children.split_last() {
+                top.children = rest;
                 next = Some((last, top.on_true, top.on_false));
             }
         }

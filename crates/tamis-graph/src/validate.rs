@@ -74,10 +74,10 @@ impl Programs {
                         steps.iter().zip(begin..).all(|(step, at)| {
                             let leads_on =
                                 |next: u32| next >= FAILS || ((at + 1)..end).contains(&(next as usize));
-                            let operand = (step.word >> 2) as usize;
+                            let argument = (step.word >> 2) as usize;
                             let known = match step.word & 3 {
-                                PREDICATE | NEGATED => operand < self.predicates(),
-                                _ => operand < end - begin,
+                                PREDICATE | NEGATED => argument < self.predicates(),
+                                _ => argument < end - begin,
                             };
                             known
                                 && leads_on(step.on_true)

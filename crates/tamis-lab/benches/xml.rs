@@ -1,7 +1,7 @@
 //! How long does filtering take, compared with parsing alone? On one core.
 //!
 //! The workload *xml* after Diao et al. 2003, 4.2: 123 element names, documents and path queries of
-//! at most 6 levels, wildcards and `//` with probability 0.2 each. Documents have about 76
+//! at most 6 deep, wildcards and `//` with probability 0.2 each. Documents have about 76
 //! elements, and one is about 1 MB. Match counts are compared before times are reported.
 //!
 //! `cargo bench --bench xml -- 10000 0 1` uses 10,000 filters instead of 100,000, first without

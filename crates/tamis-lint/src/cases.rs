@@ -1,24 +1,24 @@
 //! In which cases does an expression hold, and in which not?
 //!
-//! A case is a set of literals that hold together. An expression holds if one of its cases does: they are the
+//! A case is a set of signed predicates that hold together. An expression holds if one of its cases does: they are the
 //! conjunctions of its disjunctive normal form. The cases in which it does not hold are those of `is not true`, which
 //! also cover attributes without a value. A case that contradicts itself cannot happen and is left out. Whether two
 //! cases can happen together decides whether one expression implies another.
 //!
-//! Attributes may be lists, so a literal holds if *some* value passes: `a > 5 and a < 3` can hold. Its negation holds if
-//! no value passes. So a contradiction is a value that must and must not be present, or an attribute that must and
-//! must not have a value.
+//! Attributes may be lists, so a signed predicate holds if *some* value passes: `a > 5 and a < 3` can hold. Its
+//! negation holds if no value passes. So a contradiction is a value that must and must not be present, or an
+//! attribute that must and must not have a value.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::implication::Question;
 use crate::expression::distribute::{Outer, distribute};
-use crate::expression::{Function, Literal, NormalForm, NormalNode, Term, Test};
+use crate::expression::{Function, NormalForm, NormalNode, SignedPredicate, Term, Test};
 use crate::truth::Missing;
 use crate::value::Value;
 
-/// How many literals the cases of one expression may have.
+/// How many signed predicates the cases of one expression may have.
 const MOST: usize = 1_000;
 
 /// What an event may have for an attribute, as bits.
@@ -26,12 +26,12 @@ const VALUES: u8 = 1;
 const NULL: u8 = 2;
 const MISSING: u8 = 4;
 
-/// The number of a literal in its [`Literals`].
-pub(super) type LiteralId = u32;
-/// Literals that hold together, ascending.
-pub(super) type Case = Box<[LiteralId]>;
+/// The number of a signed predicate in its [`SignedPredicates`].
+pub(super) type SignedPredicateId = u32;
+/// Signed predicates that hold together, ascending.
+pub(super) type Case = Box<[SignedPredicateId]>;
 
-/// A literal, taken apart.
+/// A signed predicate, taken apart.
 #[derive(Debug)]
 pub(super) struct Known {
     /// The attribute whose values it is about.
@@ -45,36 +45,41 @@ pub(super) struct Known {
     pub question: Option<Question>,
 }
 
-/// The distinct literals of many expressions, whatever their weights.
+/// The distinct signed predicates of many expressions, whatever their weights.
 #[derive(Debug)]
-pub(super) struct Literals {
+pub(super) struct SignedPredicates {
     missing: Missing,
     names: HashMap<Arc<str>, u32, ahash::RandomState>,
-    numbers: HashMap<(Arc<str>, Test, bool), LiteralId, ahash::RandomState>,
+    numbers: HashMap<(Arc<str>, Test, bool), SignedPredicateId, ahash::RandomState>,
     known: Vec<Known>,
 }
 
-impl Literals {
-    pub fn new(missing: Missing) -> Literals {
-        Literals { missing, names: HashMap::default(), numbers: HashMap::default(), known: Vec::new() }
+impl SignedPredicates {
+    pub fn new(missing: Missing) -> SignedPredicates {
+        SignedPredicates {
+            missing,
+            names: HashMap::default(),
+            numbers: HashMap::default(),
+            known: Vec::new(),
+        }
     }
 
-    pub fn get(&self, literal: LiteralId) -> &Known {
-        &self.known[literal as usize]
+    pub fn get(&self, signed: SignedPredicateId) -> &Known {
+        &self.known[signed as usize]
     }
 
     /// The cases in which a normal form holds; `None` if there are too many.
     pub fn cases(&mut self, form: &NormalForm) -> Option<Vec<Case>> {
-        let parts = distribute(form, Outer::Or, MOST).ok()?;
-        if parts.iter().map(|part| part.len()).sum::<usize>() > MOST {
+        let clauses = distribute(form, Outer::Or, MOST).ok()?;
+        if clauses.iter().map(|clause| clause.len()).sum::<usize>() > MOST {
             return None;
         }
-        let mut cases: Vec<Case> = Vec::with_capacity(parts.len());
-        for part in parts {
-            let mut case: Vec<LiteralId> = Vec::with_capacity(part.len());
-            for term in &part {
-                if let NormalNode::Literal(literal) = &form.nodes()[term.literal as usize] {
-                    case.push(self.intern(literal));
+        let mut cases: Vec<Case> = Vec::with_capacity(clauses.len());
+        for clause in clauses {
+            let mut case: Vec<SignedPredicateId> = Vec::with_capacity(clause.len());
+            for term in &clause {
+                if let NormalNode::Predicate(signed) = &form.nodes()[term.predicate as usize] {
+                    case.push(self.intern(signed));
                 }
             }
             case.sort_unstable();
@@ -88,13 +93,13 @@ impl Literals {
         Some(cases)
     }
 
-    fn intern(&mut self, literal: &Literal) -> LiteralId {
-        let key = (literal.attribute.clone(), literal.test.clone(), literal.negated);
+    fn intern(&mut self, signed: &SignedPredicate) -> SignedPredicateId {
+        let key = (signed.attribute.clone(), signed.test.clone(), signed.negated);
         if let Some(&number) = self.numbers.get(&key) {
             return number;
         }
-        let known = self.take_apart(literal);
-        let number = self.known.len() as LiteralId;
+        let known = self.take_apart(signed);
+        let number = self.known.len() as SignedPredicateId;
         self.known.push(known);
         self.numbers.insert(key, number);
         number
@@ -105,24 +110,24 @@ impl Literals {
         *self.names.entry(name).or_insert(next)
     }
 
-    fn take_apart(&mut self, literal: &Literal) -> Known {
-        let values = self.name(literal.attribute.clone());
+    fn take_apart(&mut self, signed: &SignedPredicate) -> Known {
+        let values = self.name(signed.attribute.clone());
         let known = |presence, allowed, question| Known {
             values,
             presence,
             allowed,
-            negated: literal.negated,
+            negated: signed.negated,
             question,
         };
-        let sign = |holds: u8, fails: u8| if literal.negated { fails } else { holds };
-        match &literal.test {
+        let sign = |holds: u8, fails: u8| if signed.negated { fails } else { holds };
+        match &signed.test {
             Test::Exists => return known(values, sign(VALUES | NULL, MISSING), None),
             Test::IsNull => return known(values, sign(NULL | MISSING, VALUES), None),
             _ => {}
         }
-        let presence = match Term::from_name(&literal.attribute) {
+        let presence = match Term::from_name(&signed.attribute) {
             Ok(Term::Call(Function::IsUnknown, arguments))
-                if literal.test == Test::Equal(Value::Boolean(true)) =>
+                if signed.test == Test::Equal(Value::Boolean(true)) =>
             {
                 let presence = self.name(arguments[0].name());
                 let allowed = match self.missing {
@@ -139,18 +144,18 @@ impl Literals {
             Missing::Unknown => VALUES,
             Missing::False => VALUES | NULL | MISSING,
         };
-        known(presence, sign(VALUES, fails), Some(Question::new(literal.test.clone())))
+        known(presence, sign(VALUES, fails), Some(Question::new(signed.test.clone())))
     }
 
-    /// Whether literals do not contradict each other, as far as is known.
-    fn can_happen(&self, case: &[LiteralId]) -> bool {
-        let all = || case.iter().map(|&literal| self.get(literal));
+    /// Whether signed predicates do not contradict each other, as far as is known.
+    fn can_happen(&self, case: &[SignedPredicateId]) -> bool {
+        let all = || case.iter().map(|&signed| self.get(signed));
         all().all(|one| self.is_possible_beside(one, all()))
     }
 
     /// Whether two possible cases can happen together, as far as is known.
-    pub fn can_happen_together(&self, left: &[LiteralId], right: &[LiteralId]) -> bool {
-        let all = || left.iter().chain(right).map(|&literal| self.get(literal));
+    pub fn can_happen_together(&self, left: &[SignedPredicateId], right: &[SignedPredicateId]) -> bool {
+        let all = || left.iter().chain(right).map(|&signed| self.get(signed));
         all().all(|one| self.is_possible_beside(one, all()))
     }
 
@@ -180,10 +185,10 @@ mod tests {
     fn possible(text: &str, missing: Missing) -> (bool, bool) {
         let expression = parse(text, &Limits::default()).unwrap();
         let not_true = Expression::is(&expression, TruthTest::new(Truth::True, true)).unwrap();
-        let mut literals = Literals::new(missing);
+        let mut signed_predicates = SignedPredicates::new(missing);
         let mut can = |expression: &Expression| {
             let form = normalise(&resolve(expression, &TimeZone::default()));
-            !literals.cases(&form).unwrap().is_empty()
+            !signed_predicates.cases(&form).unwrap().is_empty()
         };
         (can(&expression), can(&not_true))
     }

@@ -12,7 +12,7 @@ use crate::id::Id;
 use crate::index::Subscription;
 use crate::value::{Family, Network, Value, read_number, read_version};
 
-/// What surrounds a word that was meant as an operator.
+/// What surrounds a name that was meant as an operator.
 const SPACED: [&str; 16] = [
     " + ",
     " - ",
@@ -201,7 +201,7 @@ impl<'s> Predicates<'s> {
                 let mut message = format!(
                     "`{}` is compared with {}, but is {} in all {} events that have it",
                     shorten(&attribute),
-                    word(family),
+                    name_of(family),
                     plain.types(),
                     plain.events
                 );
@@ -216,7 +216,7 @@ impl<'s> Predicates<'s> {
                 }
                 (attribute.clone(), message)
             };
-            let key = format!("{attribute} {}", word(family));
+            let key = format!("{attribute} {}", name_of(family));
             report.note(FindingKind::UnseenType, key, place.id, make, || place.position());
             return;
         }
@@ -242,12 +242,12 @@ impl<'s> Predicates<'s> {
             let message = format!(
                 "`{}` is compared with {}, but is {} in all elements that have it",
                 shorten(&path),
-                word(family),
+                name_of(family),
                 seen.types()
             );
             (path.clone(), message)
         };
-        let key = format!("{path} {}", word(family));
+        let key = format!("{path} {}", name_of(family));
         report.note(FindingKind::UnseenType, key, place.id, make, || place.position());
     }
 
@@ -375,7 +375,7 @@ fn families(test: &Test) -> Vec<Family> {
     }
 }
 
-fn word(family: Family) -> &'static str {
+fn name_of(family: Family) -> &'static str {
     match family {
         Family::Boolean => "`true` or `false`",
         Family::Number => "a number",

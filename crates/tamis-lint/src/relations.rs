@@ -2,12 +2,12 @@
 //!
 //! Subscriptions with equal normal forms are equivalent. One is subsumed by another if no case in which it
 //! holds can happen together with a case in which the other does not. Not all pairs are compared: a subscription is
-//! indexed under one literal that everything it subsumes must be related to, namely the rarest one.
+//! indexed under one signed predicate that everything it subsumes must be related to, namely the rarest one.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::cases::{Case, Known, Literals};
+use super::cases::{Case, Known, SignedPredicates};
 use super::{Finding, FindingKind, Report};
 use crate::error::{Error, Result};
 use crate::expression::{Expression, NormalForm, Test, TruthTest, normalise, resolve};
@@ -26,7 +26,7 @@ const CASES: usize = 64;
 /// What is known about the subscriptions.
 pub(super) struct Relations {
     zone: TimeZone,
-    literals: Literals,
+    signed_predicates: SignedPredicates,
     hashers: [ahash::RandomState; 2],
     /// The distinct expressions by their normal forms, and where each is in `distinct`.
     forms: HashMap<[u64; 2], usize, ahash::RandomState>,
@@ -57,7 +57,7 @@ impl Distinct {
     }
 }
 
-/// How one literal of a case relates to others.
+/// How one signed predicate of a case relates to others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
     /// It is about an attribute.
@@ -70,7 +70,7 @@ impl Relations {
     pub fn new(missing: Missing, zone: TimeZone) -> Relations {
         Relations {
             zone,
-            literals: Literals::new(missing),
+            signed_predicates: SignedPredicates::new(missing),
             hashers: Default::default(),
             forms: HashMap::default(),
             distinct: Vec::new(),
@@ -87,11 +87,11 @@ impl Relations {
         let key = [self.hashers[0].hash_one(&form), self.hashers[1].hash_one(&form)];
         let known = *self.forms.entry(key).or_insert(self.distinct.len());
         if known == self.distinct.len() {
-            let holds = self.literals.cases(&form);
+            let holds = self.signed_predicates.cases(&form);
             // An `xpath` predicate cannot be tested with `is`.
             let fails = Expression::is(&expression, TruthTest::new(Truth::True, true)).ok();
             let fails = fails.map(|fails| self.normal_form(&fails));
-            let fails = fails.and_then(|form| self.literals.cases(&form));
+            let fails = fails.and_then(|form| self.signed_predicates.cases(&form));
             self.skipped += usize::from(holds.is_none() || fails.is_none());
             self.distinct.push(Distinct { ids: Vec::new(), count: 0, holds, fails });
         }
@@ -117,7 +117,7 @@ impl Relations {
         normalise(&resolve(expression, &self.zone))
     }
 
-    /// Compares the subscriptions with each other until this many pairs of literals have been examined; returns
+    /// Compares the subscriptions with each other until this many pairs of signed predicates have been examined; returns
     /// whether that was enough.
     pub fn compare(&mut self, most: u64, stop: &AtomicBool, report: &mut Report) -> Result<bool> {
         for Distinct { ids, count, .. } in self.distinct.iter().filter(|distinct| distinct.count > 1) {
@@ -194,9 +194,9 @@ impl Relations {
         };
         fails.iter().all(|fails| {
             holds.iter().all(|holds| {
-                let literals = (holds.len() + fails.len()) as u64;
-                *work += literals * literals;
-                !self.literals.can_happen_together(holds, fails)
+                let signed_predicates = (holds.len() + fails.len()) as u64;
+                *work += signed_predicates * signed_predicates;
+                !self.signed_predicates.can_happen_together(holds, fails)
             })
         })
     }
@@ -205,15 +205,15 @@ impl Relations {
     fn probes(&self, distinct: &Distinct) -> Vec<Key> {
         let mut keys = Vec::new();
         let cases = distinct.holds.as_ref().filter(|_| distinct.is_comparable());
-        for &literal in cases.iter().flat_map(|cases| cases[0].iter()) {
-            let literal = self.literals.get(literal);
-            keys.push(Key::Attribute(literal.presence));
-            match literal.question.as_ref().map(|question| &question.test) {
-                Some(Test::Equal(value)) if !literal.negated => {
-                    keys.push(Key::Value(literal.values, value.clone()));
+        for &signed in cases.iter().flat_map(|cases| cases[0].iter()) {
+            let signed = self.signed_predicates.get(signed);
+            keys.push(Key::Attribute(signed.presence));
+            match signed.question.as_ref().map(|question| &question.test) {
+                Some(Test::Equal(value)) if !signed.negated => {
+                    keys.push(Key::Value(signed.values, value.clone()));
                 }
-                Some(Test::In(values)) if !literal.negated => {
-                    keys.extend(values.first().map(|value| Key::Value(literal.values, value.clone())));
+                Some(Test::In(values)) if !signed.negated => {
+                    keys.extend(values.first().map(|value| Key::Value(signed.values, value.clone())));
                 }
                 _ => {}
             }
@@ -232,7 +232,7 @@ impl Relations {
             let cases = distinct.fails.as_ref().filter(|_| distinct.is_comparable());
             let keys = cases.iter().flat_map(|cases| cases.iter()).map(|case| {
                 let keys: Vec<Key> =
-                    case.iter().flat_map(|literal| keys_of(self.literals.get(*literal))).collect();
+                    case.iter().flat_map(|signed| keys_of(self.signed_predicates.get(*signed))).collect();
                 (keys.iter().map(|key| asked.get(key).copied().unwrap_or(0)).sum::<usize>(), keys)
             });
             for key in keys.min_by_key(|(asked, _)| *asked).map(|(_, keys)| keys).unwrap_or_default() {
@@ -246,13 +246,13 @@ impl Relations {
     }
 }
 
-/// The keys under which a literal is filed that must be contradicted.
-fn keys_of(literal: &Known) -> Vec<Key> {
-    match literal.question.as_ref().map(|question| &question.test) {
-        Some(Test::Equal(value)) if literal.negated => vec![Key::Value(literal.values, value.clone())],
-        Some(Test::In(values)) if literal.negated && values.len() <= SET => {
-            values.iter().map(|value| Key::Value(literal.values, value.clone())).collect()
+/// The keys under which a signed predicate is filed that must be contradicted.
+fn keys_of(signed: &Known) -> Vec<Key> {
+    match signed.question.as_ref().map(|question| &question.test) {
+        Some(Test::Equal(value)) if signed.negated => vec![Key::Value(signed.values, value.clone())],
+        Some(Test::In(values)) if signed.negated && values.len() <= SET => {
+            values.iter().map(|value| Key::Value(signed.values, value.clone())).collect()
         }
-        _ => vec![Key::Attribute(literal.presence)],
+        _ => vec![Key::Attribute(signed.presence)],
     }
 }

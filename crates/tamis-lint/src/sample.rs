@@ -10,7 +10,7 @@ use crate::value::{Family, TimeZone, ValueRef};
 
 /// How many names are kept; the keys of maps with many keys are not attributes.
 const NAMES: usize = 100_000;
-/// Objects and lists of more levels are not looked into.
+/// Objects and lists nested deeper are not looked into.
 const DEEPEST: usize = 200;
 /// How many texts of an attribute are examined.
 const TEXTS: u16 = 1_000;
@@ -52,7 +52,7 @@ impl Seen {
         self.families != 0
     }
 
-    /// The types of its values, in words.
+    /// The types of its values, by name.
     pub fn types(self) -> String {
         let families = [
             (Family::Boolean, "a boolean"),
@@ -64,9 +64,9 @@ impl Seen {
             (Family::Address, "an address"),
             (Family::Version, "a version"),
         ];
-        let words: Vec<&str> =
-            families.iter().filter(|(family, _)| self.has(*family)).map(|(_, word)| *word).collect();
-        words.join(" or ")
+        let names: Vec<&str> =
+            families.iter().filter(|(family, _)| self.has(*family)).map(|(_, name)| *name).collect();
+        names.join(" or ")
     }
 }
 
@@ -137,8 +137,8 @@ impl Sample {
         let mut path = String::new();
         let mut entered = true;
         loop {
-            let Some(level) = open.last().copied() else { return Ok(()) };
-            let next = match level {
+            let Some(innermost) = open.last().copied() else { return Ok(()) };
+            let next = match innermost {
                 Some(base) => {
                     path.truncate(base);
                     let key = if entered { json.known_object()? } else { json.next_key()? };

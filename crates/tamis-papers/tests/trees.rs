@@ -19,9 +19,9 @@ fn crowded() -> impl Strategy<Value = Expression> {
             .prop_map(|text| parse(text, &Limits::default()).unwrap());
     leaf.prop_recursive(5, 40, 4, |inner| {
         prop_oneof![
-            4 => vec(inner.clone(), 2..5).prop_map(|operands| Expression::all(&operands)),
-            4 => vec(inner.clone(), 2..5).prop_map(|operands| Expression::any(&operands)),
-            1 => inner.clone().prop_map(|operand| Expression::negate(&operand)),
+            4 => vec(inner.clone(), 2..5).prop_map(|children| Expression::all(&children)),
+            4 => vec(inner.clone(), 2..5).prop_map(|children| Expression::any(&children)),
+            1 => inner.clone().prop_map(|child| Expression::negate(&child)),
             1 => (inner.clone(), inner).prop_map(|(left, right)| Expression::xor(&left, &right)),
         ]
     })

@@ -17,7 +17,7 @@ impl Explanation {
     /// The truth of the whole expression.
     #[getter]
     fn truth(&self) -> &'static str {
-        self.0.truth().word()
+        self.0.truth().name()
     }
 
     /// Whether the subscription matched: its expression is true, and it is active.
@@ -59,7 +59,7 @@ impl Explanation {
         for (position, step) in self.0.steps().iter().enumerate() {
             let node = if position == 0 { root.clone() } else { PyDict::new(py) };
             node.set_item("text", &step.text)?;
-            node.set_item("truth", step.truth.word())?;
+            node.set_item("truth", step.truth.name())?;
             let names = [("attribute", "seen"), ("right", "right_seen")];
             for ((name, values), (attribute, seen)) in names.into_iter().zip(&step.seen) {
                 node.set_item(name, attribute.as_ref())?;
@@ -80,7 +80,7 @@ impl Explanation {
                 *remaining -= 1;
             }
             let shown = step.elements.map_or(0, |counts| counts.shown);
-            for (key, count) in [("operands", step.operands), ("elements", shown)] {
+            for (key, count) in [("operands", step.children), ("elements", shown)] {
                 if count > 0 {
                     let below = PyList::empty(py);
                     node.set_item(key, &below)?;
@@ -106,7 +106,7 @@ impl Explanation {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Explanation: {}>", self.0.truth().word())
+        format!("<Explanation: {}>", self.0.truth().name())
     }
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyType};
-use tamis::value::{Address, Date, Duration, LiteralKind, LocalTime, Value, ValueRef, read_number};
+use tamis::value::{Address, ConstantType, Date, Duration, LocalTime, Value, ValueRef, read_number};
 
 use crate::value::Refusal;
 
@@ -61,7 +61,7 @@ pub fn read(object: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
         [(PyOnceLock::new(), "IPv4Network"), (PyOnceLock::new(), "IPv6Network")];
     for (class, name) in &NETWORKS {
         if object.is_instance(class.import(py, "ipaddress", name)?)? {
-            return match LiteralKind::Cidr.read(&object.str()?.to_string_lossy()) {
+            return match ConstantType::Cidr.read(&object.str()?.to_string_lossy()) {
                 Ok(network) => Ok(Object::Value(network)),
                 Err(reason) => refused(reason),
             };

@@ -45,7 +45,7 @@ enum Operand {
 pub struct AccessIndex {
     entries: Vec<(Access, Option<Condition>)>,
     ranges: HashMap<(PathId, Key, Operand), (u32, u32), ahash::RandomState>,
-    literals: HashMap<Box<str>, u32, ahash::RandomState>,
+    constants: HashMap<Box<str>, u32, ahash::RandomState>,
     longest: usize,
 }
 
@@ -60,8 +60,8 @@ impl AccessIndex {
             let operand = match &condition {
                 Condition::String(Comparison::Equal, text) => {
                     index.longest = index.longest.max(text.len());
-                    let next = index.literals.len() as u32;
-                    Operand::String(*index.literals.entry((**text).into()).or_insert(next))
+                    let next = index.constants.len() as u32;
+                    Operand::String(*index.constants.entry((**text).into()).or_insert(next))
                 }
                 Condition::Number(Comparison::Equal, number) => Operand::Number(bits(*number)),
                 _ => Operand::Other,
@@ -81,16 +81,17 @@ impl AccessIndex {
     /// Adds the accesses that a value of a key passes at an element that reaches the given paths,
     /// and the units of work to `cost`.
     pub fn find(&self, paths: &[PathId], key: Key, value: &str, found: &mut Vec<Access>, cost: &mut usize) {
-        let literal = match value.len() <= self.longest {
-            true => self.literals.get(value).copied(),
+        let constant = match value.len() <= self.longest {
+            true => self.constants.get(value).copied(),
             false => None,
         };
         let (number, looked_at) = number_and_cost(value);
         *cost += looked_at + paths.len();
         for &path in paths {
-            if let Some(literal) = literal {
-                found
-                    .extend(self.range(path, key, Operand::String(literal)).iter().map(|(access, _)| access));
+            if let Some(constant) = constant {
+                found.extend(
+                    self.range(path, key, Operand::String(constant)).iter().map(|(access, _)| access),
+                );
             }
             if !number.is_nan() {
                 found.extend(

@@ -67,7 +67,7 @@ pub fn explain(xpath: &XPath, document: &Document, meter: &mut Meter) -> Metered
             Kind::Compare(_, left, right) => &[*left, *right],
             _ => &[],
         };
-        let shown = |id: &&NodeId| !matches!(xpath.node(**id).kind, Kind::Literal(_) | Kind::Number(_));
+        let shown = |id: &&NodeId| !matches!(xpath.node(**id).kind, Kind::String(_) | Kind::Number(_));
         open.extend(parts.iter().filter(shown).rev().map(|part| (*part, depth + 1)));
     }
     Ok(Explanation { lines })

@@ -22,7 +22,7 @@ const GROUPS: usize = 32;
 /// One step of a linear path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LinearStep {
-    /// Whether the element may be any number of levels below the previous one, instead of one.
+    /// Whether the element may be at any depth below the previous one, instead of its child.
     pub descendant: bool,
     pub test: ElementTest,
 }
@@ -224,13 +224,13 @@ fn tests_of(
             Some(())
         }
         Kind::Compare(comparison, left, right) => {
-            let (source, comparison, literal) = match (source(xpath, *left), source(xpath, *right)) {
+            let (source, comparison, constant) = match (source(xpath, *left), source(xpath, *right)) {
                 (Some(source), None) => (source, *comparison, *right),
                 (None, Some(source)) => (source, comparison.mirrored(), *left),
                 _ => return None,
             };
-            let condition = match &xpath.node(literal).kind {
-                Kind::Literal(text) => match comparison {
+            let condition = match &xpath.node(constant).kind {
+                Kind::String(text) => match comparison {
                     Comparison::Equal | Comparison::NotEqual => Condition::String(comparison, text.clone()),
                     _ => Condition::Number(comparison, super::evaluate::to_number(text)),
                 },
@@ -245,7 +245,7 @@ fn tests_of(
             Some(())
         }
         Kind::Call(function @ (Function::Contains | Function::StartsWith), arguments) => {
-            let Kind::Literal(text) = &xpath.node(arguments[1]).kind else { return None };
+            let Kind::String(text) = &xpath.node(arguments[1]).kind else { return None };
             // The string value of a node-set is that of its first node, or `''` if it is empty.
             let source =
                 source(xpath, arguments[0]).filter(|source| *source != Source::Text && !text.is_empty())?;
@@ -313,7 +313,7 @@ fn required(xpath: &XPath, id: NodeId, before: &[LinearStep]) -> Vec<Vec<LinearP
             }
         }
         Kind::Call(Function::Contains | Function::StartsWith, arguments) => {
-            let proper = matches!(&xpath.node(arguments[1]).kind, Kind::Literal(text) if !text.is_empty());
+            let proper = matches!(&xpath.node(arguments[1]).kind, Kind::String(text) if !text.is_empty());
             match xpath.node(arguments[0]).result {
                 Type::Nodes if proper => required(xpath, arguments[0], before),
                 _ => Vec::new(),
@@ -370,7 +370,7 @@ fn support(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
             support(xpath, *first, paths) && rest.iter().all(|(_, operand)| support(xpath, *operand, paths))
         }
         Kind::Negate(operand) => support(xpath, *operand, paths),
-        Kind::Literal(_) | Kind::Number(_) => true,
+        Kind::String(_) | Kind::Number(_) => true,
         Kind::Call(function, arguments) => {
             // `id()` finds elements anywhere in the document.
             let own = function.speaks_of_context(arguments.len()) || *function == Function::Id;

@@ -16,7 +16,7 @@ pub type Symbol = u32;
 /// Number of a distinct path in a compiled set of filters.
 pub type PathId = u32;
 
-/// A path in the form that engines use: for each step, whether it may skip levels, and its test.
+/// A path in the form that engines use: for each step, whether it may skip elements, and its test.
 pub type SymbolPath = Box<[(bool, SymbolTest)]>;
 
 #[derive(Debug, Default)]

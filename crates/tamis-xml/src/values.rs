@@ -48,14 +48,14 @@ impl Condition {
         *cost += 1;
         match self {
             Condition::Exists => true,
-            Condition::String(Comparison::Equal | Comparison::NotEqual, literal)
-                if literal.len() != value.len() =>
+            Condition::String(Comparison::Equal | Comparison::NotEqual, constant)
+                if constant.len() != value.len() =>
             {
                 matches!(self, Condition::String(Comparison::NotEqual, _))
             }
-            Condition::String(comparison, literal) => {
+            Condition::String(comparison, constant) => {
                 *cost += value.len() / 16;
-                compare_string(*comparison, value, literal)
+                compare_string(*comparison, value, constant)
             }
             Condition::Number(comparison, number) => {
                 let (found, looked_at) = number_and_cost(value);

@@ -11,9 +11,9 @@ fn name() -> impl Strategy<Value = &'static str> {
 fn value_test() -> impl Strategy<Value = String> {
     let source = prop::sample::select(vec!["@x", "@y", ".", "text()"]);
     let comparison = prop::sample::select(vec!["=", "!=", "<", ">="]);
-    let literal = prop::sample::select(vec!["1", "2", "'1'", "'x'"]);
+    let constant = prop::sample::select(vec!["1", "2", "'1'", "'x'"]);
     prop_oneof![
-        4 => (source, comparison, literal).prop_map(|(source, comparison, literal)| format!("[{source} {comparison} {literal}]")),
+        4 => (source, comparison, constant).prop_map(|(source, comparison, constant)| format!("[{source} {comparison} {constant}]")),
         1 => Just("[@x]".to_owned()),
         1 => Just("[2]".to_owned()),
         1 => Just("[last()]".to_owned()),

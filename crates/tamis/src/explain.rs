@@ -92,13 +92,13 @@ pub enum Seen {
     Values(Arc<[Value]>),
 }
 
-/// A node of an explanation to be printed, parents before their operands.
+/// A node of an explanation to be printed, parents before their children.
 #[derive(Debug)]
 pub struct Step<'a> {
     /// The number of nodes above it.
     pub depth: usize,
-    /// How many operands it has; they follow.
-    pub operands: usize,
+    /// How many children it has; they follow.
+    pub children: usize,
     /// `and`, `or`, `not`, `xor`, `xnor`, `is true` and the like, or the text of a predicate or constant.
     pub text: String,
     /// Whether the event makes it true.
@@ -109,7 +109,7 @@ pub struct Step<'a> {
     /// For a predicate on a term that has no value, such as the `hour` of a text that is not a time: the attributes that it is
     /// computed from, and the event's values of them.
     pub arguments: Vec<(Cow<'a, str>, &'a Seen)>,
-    /// For a node that tests the elements of a list; the elements that are shown follow, one level below it.
+    /// For a node that tests the elements of a list; the elements that are shown follow, one deeper than it.
     pub elements: Option<ElementCounts>,
     /// For the whole condition on an element: the name of the list, and the element's position in it.
     pub element: Option<(&'a str, usize)>,
@@ -169,7 +169,7 @@ fn evaluate(
     let mut timer = Timer::new(event.deadline());
     let mut stack: Vec<Truth> = Vec::new();
     for node in expression.nodes() {
-        let from = stack.len() - node.operands();
+        let from = stack.len() - node.children();
         let (predicate, truth) = match node {
             Node::Predicate(predicate) => {
                 timer.check()?;
@@ -234,7 +234,7 @@ fn list_name(list: &str) -> Arc<str> {
 fn truth_of(predicate: &Arc<Predicate>, event: &Event, attributes: &Attributes, missing: Missing) -> Truth {
     let mut parts: Vec<Truth> = Vec::new();
     for part in resolve_predicate(predicate, attributes.time_zone()) {
-        let first = parts.len() - part.operands();
+        let first = parts.len() - part.children();
         let truth = match &part {
             Node::Predicate(predicate) => {
                 let attribute = attributes.find(predicate.attribute());
@@ -355,7 +355,7 @@ impl Explanation {
         Explanation { inactive, ..self }
     }
 
-    /// The nodes, parents before their operands, operands from left to right. The elements of a list follow the node
+    /// The nodes, parents before their children, children from left to right. The elements of a list follow the node
     /// that tests them.
     pub fn steps(&self) -> Vec<Step<'_>> {
         let mut steps = Vec::with_capacity(self.truths.len());
@@ -385,7 +385,7 @@ impl Explanation {
             let list = self.lists.get(&index);
             steps.push(Step {
                 depth,
-                operands: node.operands(),
+                children: node.children(),
                 text,
                 truth: self.truths[index],
                 seen: self.seen[index].iter().map(witness).collect(),
@@ -397,8 +397,8 @@ impl Explanation {
                 let name = list.map_or("", |list| &list.name);
                 explanation.add_steps(depth + 1, Some((name, *position)), steps);
             }
-            for operand in self.expression.operands_reversed(index, &starts) {
-                open.push((operand, depth + 1));
+            for child in self.expression.children_reversed(index, &starts) {
+                open.push((child, depth + 1));
             }
         }
     }
@@ -409,7 +409,7 @@ impl Explanation {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(inactive) = &self.inactive {
-            writeln!(f, "{:<7}  {inactive}", Truth::False.word())?;
+            writeln!(f, "{:<7}  {inactive}", Truth::False.name())?;
         }
         for (line, step) in self.steps().iter().enumerate() {
             if line > 0 {
@@ -417,7 +417,7 @@ impl fmt::Display for Explanation {
             }
             // Without a limit, deep nesting would make the output quadratic.
             let indent = "  ".repeat(step.depth.min(40));
-            write!(f, "{:<7}  {indent}", step.truth.word())?;
+            write!(f, "{:<7}  {indent}", step.truth.name())?;
             if let Some((list, position)) = step.element {
                 write!(f, "{list}[{position}]: ")?;
             }

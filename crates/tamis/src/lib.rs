@@ -54,16 +54,16 @@ pub use tamis_xml as xml;
 /// Text or JSON is parsed into an [`Expression`], and matchers compile its [`NormalForm`](expression::NormalForm).
 pub mod expression {
     pub use tamis_language::expression::{
-        Comparison, Connective, Elements, Expression, Function, Literal, Node, NormalForm, NormalNode,
-        Operand, OperandRef, Operator, Pattern, Predicate, Quantifier, Reading, Takes, Term, Test, TruthTest,
-        Type, Weight, XPathKey, binary, distribute, from_json, lower, normalise, parse, resolve, shown,
-        to_json,
+        Comparison, Connective, Elements, Expression, Function, Node, NormalForm, NormalNode, Operand,
+        OperandRef, Operator, Pattern, Predicate, Quantifier, Reading, SignedPredicate, Takes, Term, Test,
+        TruthTest, Type, Weight, XPathKey, binary, distribute, from_json, lower, normalise, parse, resolve,
+        shown, to_json,
     };
     // What the engine needs of the language beyond that.
     pub(crate) use tamis_language::expression::{
-        Context, EMPTY, IT, Normaliser, PartKind, Parts, RecentNumbers, StoredExpressions,
-        StoredExpressionsBuilder, check_name, is_hidden, is_satisfied, list_of, number_of, read_inner,
-        resolve_predicate, shorten, simplest, text_of, total_size, write_string, write_value,
+        Context, EMPTY, IT, Normaliser, RecentNumbers, StoredExpressions, StoredExpressionsBuilder,
+        SubexpressionKind, Subexpressions, check_name, is_hidden, is_satisfied, list_of, number_of,
+        read_inner, resolve_predicate, shorten, simplest, text_of, total_size, write_string, write_value,
     };
 }
 

@@ -63,7 +63,7 @@ fn zone(case: &toml::Table) -> TimeZone {
 /// The moment that `now()` is for a case.
 fn now(case: &toml::Table) -> Option<Timestamp> {
     let now = format!("timestamp '{}'", case.get("now")?.as_str().unwrap());
-    match literal(&now) {
+    match constant(&now) {
         Some(Value::Timestamp(now)) => Some(now),
         other => panic!("{other:?}"),
     }
@@ -106,7 +106,7 @@ fn semantics() {
         run(&entry.unwrap().path(), |case| {
             for (missing, key) in [(Missing::Unknown, "unknown"), (Missing::False, "false")] {
                 let found = truth(case, missing)?;
-                expect(key, found.word(), text(case, key))?;
+                expect(key, found.name(), text(case, key))?;
             }
             Ok(())
         });
@@ -237,7 +237,7 @@ fn event_errors() {
 fn accepted_events() {
     run(&testdata("events/accepted.toml"), |case| {
         let found = truth(case, Missing::Unknown)?;
-        expect("truth", found.word(), text(case, "truth"))
+        expect("truth", found.name(), text(case, "truth"))
     });
 }
 
@@ -280,8 +280,8 @@ fn one_index_answers(cases: &[&toml::Table], zone: &str, missing: Missing, key: 
     }
 }
 
-/// The value of a literal; `None` for a null.
-fn literal(text: &str) -> Option<Value> {
+/// The value of a constant; `None` for a null.
+fn constant(text: &str) -> Option<Value> {
     if text == "null" {
         return None;
     }
@@ -292,20 +292,20 @@ fn literal(text: &str) -> Option<Value> {
     }
 }
 
-/// An event whose values are given as literals.
+/// An event whose values are given as constants.
 fn typed_event(case: &toml::Table, attributes: &Attributes, limits: &Limits) -> tamis::Result<Event> {
     let mut event = Event::default();
     for (name, given) in case["event"].as_table().unwrap() {
         event.begin(attributes.intern(&name.as_str().into()));
         match given.as_array() {
-            None => match literal(given.as_str().unwrap()) {
+            None => match constant(given.as_str().unwrap()) {
                 Some(value) => event.push(value.as_ref(), limits)?,
                 None => event.null(),
             },
             Some(list) => {
                 event.list();
                 for item in list {
-                    match literal(item.as_str().unwrap()) {
+                    match constant(item.as_str().unwrap()) {
                         Some(value) => event.push(value.as_ref(), limits)?,
                         None => event.other_element(),
                     }
@@ -327,7 +327,7 @@ fn values_of_all_types() {
                 let found = judge(text(case, "expression"), zone(case), missing, |attributes, limits| {
                     typed_event(case, attributes, limits)
                 })?;
-                expect(key, found.word(), text(case, key))?;
+                expect(key, found.name(), text(case, key))?;
             }
             Ok(())
         });

@@ -57,7 +57,7 @@ fn a_damaged_expression_is_an_error_when_it_is_read() {
         index.add_many((17i64..17 + count).map(few).collect()).unwrap();
         index.save(&folder).unwrap();
         let saved = Saved::read(&folder, "index.json");
-        // `state = 'CA'`, `age > 17`, and an `and` of two operands.
+        // `state = 'CA'`, `age > 17`, and an `and` of two children.
         let encoded = [0x00, 0x00, 0x12, b'C', b'A', 0x0c, 0x01, 0x61, 0x45];
         for (position, byte) in [(0, 0xff), (1, 2), (2, 0x13), (3, 0xff), (5, 0x0e), (8, 0x46)] {
             let mut damaged = encoded;

@@ -270,8 +270,8 @@ fn hierarchies_are_linear_in_a_list() {
     // What hierarchies add is bounded as what an event has.
     let limits = Limits { event_values: 3, ..Limits::default() };
     let small = Index::new(Missing::Unknown, limits);
-    let chain =
-        (0..9i64).map(|level| (tamis::value::Value::Integer(level), tamis::value::Value::Integer(level + 1)));
+    let chain = (0..9i64)
+        .map(|number| (tamis::value::Value::Integer(number), tamis::value::Value::Integer(number + 1)));
     small.set_hierarchy("a", Some(tamis::event::Hierarchy::tree(chain).unwrap())).unwrap();
     add(&small, 1, "a = 5").unwrap();
     assert_eq!(limit(small.match_json(br#"{"a": 0}"#)).0, "event_values");

@@ -77,9 +77,9 @@ fn predicate() -> impl Strategy<Value = Predicate> {
 fn expression() -> impl Strategy<Value = Expression> {
     predicate().prop_map(Expression::from).prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
-            1 => inner.clone().prop_map(|operand| Expression::negate(&operand)),
-            3 => vec(inner.clone(), 1..4).prop_map(|operands| Expression::all(&operands)),
-            3 => vec(inner, 1..4).prop_map(|operands| Expression::any(&operands)),
+            1 => inner.clone().prop_map(|child| Expression::negate(&child)),
+            3 => vec(inner.clone(), 1..4).prop_map(|children| Expression::all(&children)),
+            3 => vec(inner, 1..4).prop_map(|children| Expression::any(&children)),
         ]
     })
 }

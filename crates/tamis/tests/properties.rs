@@ -40,15 +40,15 @@ fn truth(expression: &Expression, json: &str, missing: Missing) -> Truth {
 fn normal_truth(form: &NormalForm, json: &str, missing: Missing) -> Truth {
     let attributes = Attributes::new(missing, &Limits::default(), TimeZone::default());
     for node in form.nodes() {
-        if let NormalNode::Literal(literal) = node {
-            attributes.intern(&literal.attribute);
+        if let NormalNode::Predicate(signed) = node {
+            attributes.intern(&signed.attribute);
         }
     }
     let event = decode(json, &attributes);
-    form.truth(|literal| {
-        let attribute = attributes.intern(&literal.attribute);
-        let truth = Check::new(&literal.test).truth(event.get(attribute), missing);
-        if literal.negated { !truth } else { truth }
+    form.truth(|signed| {
+        let attribute = attributes.intern(&signed.attribute);
+        let truth = Check::new(&signed.test).truth(event.get(attribute), missing);
+        if signed.negated { !truth } else { truth }
     })
 }
 
@@ -122,7 +122,7 @@ proptest! {
 
     #[test]
     fn normal_forms_are_canonical(expression in common::expression(), seed in any::<u64>()) {
-        // The operands of every node in another order.
+        // The children of every node in another order.
         let shuffled = shuffle(&expression, seed);
         prop_assert_eq!(normalise(&shuffled), normalise(&expression));
         let doubled = Expression::negate(&Expression::negate(&expression));
@@ -138,7 +138,7 @@ proptest! {
         for (position, node) in nodes.iter().enumerate() {
             match node {
                 NormalNode::Constant(_) => prop_assert_eq!(nodes.len(), 1),
-                NormalNode::Literal(_) => {}
+                NormalNode::Predicate(_) => {}
                 NormalNode::And(children) | NormalNode::Or(children) => {
                     prop_assert!(children.len() >= 2);
                     prop_assert!(children.is_sorted_by(|a, b| a < b));
@@ -324,26 +324,26 @@ proptest! {
     }
 }
 
-/// The expression with the operands of every `and`, `or`, `xor` and `xnor` in another order.
+/// The expression with the children of every `and`, `or`, `xor` and `xnor` in another order.
 fn shuffle(expression: &Expression, mut seed: u64) -> Expression {
     use tamis::expression::Node;
     let mut stack: Vec<Expression> = Vec::new();
     for node in expression.nodes() {
-        let first = stack.len() - node.operands();
-        let mut operands = stack.split_off(first);
-        for position in (1..operands.len()).rev() {
+        let first = stack.len() - node.children();
+        let mut children = stack.split_off(first);
+        for position in (1..children.len()).rev() {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            operands.swap(position, (seed >> 33) as usize % (position + 1));
+            children.swap(position, (seed >> 33) as usize % (position + 1));
         }
         stack.push(match node {
             Node::Constant(value) => Expression::constant(*value),
             Node::Predicate(predicate) => Expression::from((**predicate).clone()),
-            Node::Not => Expression::negate(&operands[0]),
-            Node::And(_) => Expression::all(&operands),
-            Node::Or(_) => Expression::any(&operands),
-            Node::Xor => Expression::xor(&operands[0], &operands[1]),
-            Node::Xnor => Expression::xnor(&operands[0], &operands[1]),
-            Node::Is(test) => Expression::is(&operands[0], *test).unwrap(),
+            Node::Not => Expression::negate(&children[0]),
+            Node::And(_) => Expression::all(&children),
+            Node::Or(_) => Expression::any(&children),
+            Node::Xor => Expression::xor(&children[0], &children[1]),
+            Node::Xnor => Expression::xnor(&children[0], &children[1]),
+            Node::Is(test) => Expression::is(&children[0], *test).unwrap(),
         });
     }
     stack.remove(0)

@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tamis::event::{Attributes, Presence};
-use tamis::expression::{Literal, NormalNode, Test, normalise};
+use tamis::expression::{NormalNode, SignedPredicate, Test, normalise};
 use tamis::index::{Algorithm, MatchScratch, Subscription};
 use tamis::matcher::Check;
 use tamis::matcher::Pruning;
@@ -35,43 +35,43 @@ fn given(weights: &[Weight], attribute: &str, value: Option<&Value>) -> f64 {
     value.and_then(|value| find(Some(value))).or_else(|| find(None)).unwrap_or(1.0)
 }
 
-/// The score of a literal by its definition; `None` where it is not true.
-fn literal(
-    literal: &Literal,
+/// The score of a signed predicate by its definition; `None` where it is not true.
+fn score_of(
+    signed: &SignedPredicate,
     event: &Event,
     attributes: &Attributes,
     weights: &[Weight],
     missing: Missing,
 ) -> Option<f64> {
-    let presence = event.get(attributes.intern(&literal.attribute));
-    let check = Check::new(&literal.test);
+    let presence = event.get(attributes.intern(&signed.attribute));
+    let check = Check::new(&signed.test);
     let truth = check.truth(presence.clone(), missing);
-    let truth = if literal.negated { !truth } else { truth };
+    let truth = if signed.negated { !truth } else { truth };
     if truth != Truth::True {
         return None;
     }
-    if literal.negated {
+    if signed.negated {
         return Some(0.0);
     }
     let values: Vec<Value> = match presence {
         Presence::Values(values) => values.map(|value| value.to_value()).collect(),
-        _ => return Some(given(weights, &literal.attribute, None)),
+        _ => return Some(given(weights, &signed.attribute, None)),
     };
-    let mine = |value: &Value| match (&literal.weights, &literal.test) {
+    let mine = |value: &Value| match (&signed.weights, &signed.test) {
         (None, _) => 1.0,
         (Some(weights), Test::In(set)) => weights[set.iter().position(|known| known == value).unwrap()],
         (Some(weights), _) => weights[0],
     };
     let satisfies = |value: &&Value| {
         let mut alone = Event::default();
-        alone.begin(attributes.intern(&literal.attribute));
+        alone.begin(attributes.intern(&signed.attribute));
         alone.push(value.as_ref(), &Limits::default()).unwrap();
         alone.finish(attributes).unwrap();
-        let presence = alone.get(attributes.intern(&literal.attribute));
+        let presence = alone.get(attributes.intern(&signed.attribute));
         check.truth(presence, missing) == Truth::True
     };
     let scores = values.iter().filter(satisfies);
-    scores.map(|value| mine(value) * given(weights, &literal.attribute, Some(value))).reduce(f64::max)
+    scores.map(|value| mine(value) * given(weights, &signed.attribute, Some(value))).reduce(f64::max)
 }
 
 /// The score of an expression by its definition.
@@ -87,7 +87,7 @@ fn score(
     for node in form.nodes() {
         let score = match node {
             NormalNode::Constant(value) => value.then_some(0.0),
-            NormalNode::Literal(found) => literal(found, event, attributes, weights, missing),
+            NormalNode::Predicate(found) => score_of(found, event, attributes, weights, missing),
             NormalNode::And(children) => {
                 let scores: Option<Vec<f64>> = children.iter().map(|&child| nodes[child as usize]).collect();
                 scores.map(|scores| scores.iter().fold(0.0, |sum, score| sum + score))

@@ -334,7 +334,7 @@ fn truth(text: &str, json: &str) -> Vec<&'static str> {
             snapshot.matches(&event, &mut MatchScratch::default(), |_| found = true).unwrap();
             assert_eq!(found, explained == tamis::Truth::True, "{text} on {json}, {algorithm:?}");
             if algorithm == Algorithm::Scan {
-                truths.push(explained.word());
+                truths.push(explained.name());
             }
         }
     }

@@ -394,7 +394,7 @@ fn member<'m>(value: &'m JsonValue<'static>, key: &str) -> Option<&'m JsonValue<
     }
 }
 
-/// A key that an object at any level has twice.
+/// A key that an object at any depth has twice.
 fn repeated_key(value: &JsonValue<'static>) -> Option<String> {
     let mut rest = vec![value];
     while let Some(value) = rest.pop() {

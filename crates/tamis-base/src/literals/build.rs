@@ -1,7 +1,7 @@
 //! How do literals become tries and automata in columns?
 //!
 //! The literals of a group and an anchor are sorted, so their trie is built in preorder from what each
-//! has in common with the one before. Failure links are found level by level. Both take time linear in
+//! has in common with the one before. Failure links are found in order of depth. Both take time linear in
 //! the length of the literals, apart from sorting them.
 
 use crate::csr;
@@ -173,8 +173,8 @@ impl Trie {
         }
     }
 
-    /// The states below the root, level by level.
-    fn levels(&self) -> Vec<u32> {
+    /// The states below the root, in order of depth.
+    fn by_depth(&self) -> Vec<u32> {
         let deepest = self.depths.iter().max().map_or(0, |&depth| depth as usize);
         below_root(csr::group(deepest + 1, &self.depths[1..])).1
     }
@@ -239,8 +239,8 @@ impl Columns {
     fn append(&mut self, trie: &Trie, automaton: bool) -> u32 {
         let mut fails = vec![0u32; trie.len()];
         let mut outputs = trie.literals.clone();
-        let levels = if automaton { trie.levels() } else { Vec::new() };
-        for &state in &levels {
+        let by_depth = if automaton { trie.by_depth() } else { Vec::new() };
+        for &state in &by_depth {
             let parent = trie.parents[state as usize];
             if parent != 0 {
                 let label = trie.labels[state as usize];
@@ -258,8 +258,8 @@ impl Columns {
         for state in 0..trie.len() as u32 {
             layout.write(state, automaton, &mut self.words);
         }
-        // Rows are resolved level by level, each from that of its failure link.
-        for state in std::iter::once(0).chain(levels).filter(|_| automaton) {
+        // Rows are resolved in order of depth, each from that of its failure link.
+        for state in std::iter::once(0).chain(by_depth).filter(|_| automaton) {
             if layout.references[state as usize] & KIND == ROW {
                 layout.resolve(state, &mut self.words);
             }

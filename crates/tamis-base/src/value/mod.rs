@@ -2,11 +2,11 @@
 //!
 //! Every value has one representation, so derived equality and hashing *are* the semantics: `1.0` is the
 //! integer `1`, `version 'v2'` is `2.0.0`. `number` chooses the representation of a number, `time`, `address`
-//! and `version` parse texts, `zone` converts local times to moments, and `literal` prints
+//! and `version` parse texts, `zone` converts local times to moments, and `constant` prints
 //! values. This module knows nothing of attributes.
 
 mod address;
-mod literal;
+mod constant;
 mod number;
 mod time;
 mod version;
@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use address::{Address, Network};
-pub use literal::{LITERAL_WORDS, LiteralKind};
+pub use constant::{CONSTANT_KEYWORDS, ConstantType};
 pub use number::{Decimal, Float, read_number};
 pub use time::{Civil, Date, Duration, LocalTime, Timestamp, Written, read_interval};
 pub use version::read_version;
@@ -179,7 +179,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// The word for the type of this value in messages.
+    /// The name of the type of this value in messages.
     pub fn type_name(self) -> &'static str {
         match self.family() {
             Family::Boolean => "boolean",

@@ -19,10 +19,10 @@ pub fn read_version(text: &str) -> Option<String> {
         Some((numbers, release)) => (numbers, Some(release)),
         None => (text, None),
     };
-    let is_word = |word: &str| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    let is_identifier = |identifier: &str| {
+        !identifier.is_empty() && identifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
-    if !build.into_iter().chain(release).flat_map(|words| words.split('.')).all(is_word) {
+    if !build.into_iter().chain(release).flat_map(|identifiers| identifiers.split('.')).all(is_identifier) {
         return None;
     }
     let mut canonical = String::with_capacity(text.len());
@@ -42,15 +42,17 @@ pub fn read_version(text: &str) -> Option<String> {
     } else {
         ""
     });
-    for (position, word) in release.into_iter().flat_map(|words| words.split('.')).enumerate() {
+    for (position, identifier) in
+        release.into_iter().flat_map(|identifiers| identifiers.split('.')).enumerate()
+    {
         canonical.push(if position == 0 { '-' } else { '.' });
-        canonical.push_str(if is_number(word) { without_zeros(word) } else { word });
+        canonical.push_str(if is_number(identifier) { without_zeros(identifier) } else { identifier });
     }
     Some(canonical)
 }
 
-fn is_number(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+fn is_number(identifier: &str) -> bool {
+    !identifier.is_empty() && identifier.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn without_zeros(number: &str) -> &str {
@@ -67,19 +69,23 @@ pub fn order(left: &str, right: &str) -> Ordering {
         None => (text, None),
     };
     let ((left, before), (right, after)) = (split(left), split(right));
-    words(left, right).then_with(|| match (before, after) {
+    compare_identifiers(left, right).then_with(|| match (before, after) {
         (None, None) => Ordering::Equal,
         (None, Some(_)) => Ordering::Greater,
         (Some(_), None) => Ordering::Less,
-        (Some(before), Some(after)) => words(before, after),
+        (Some(before), Some(after)) => compare_identifiers(before, after),
     })
 }
 
-/// Word by word: numbers by value and before other words, which are ordered as text; a prefix comes first.
-fn words(left: &str, right: &str) -> Ordering {
-    left.split('.').map(|word| (!is_number(word), if is_number(word) { word.len() } else { 0 }, word)).cmp(
-        right.split('.').map(|word| (!is_number(word), if is_number(word) { word.len() } else { 0 }, word)),
-    )
+/// Identifier by identifier: numbers by value and before the others, which are ordered as text; a prefix comes first.
+fn compare_identifiers(left: &str, right: &str) -> Ordering {
+    left.split('.')
+        .map(|identifier| {
+            (!is_number(identifier), if is_number(identifier) { identifier.len() } else { 0 }, identifier)
+        })
+        .cmp(right.split('.').map(|identifier| {
+            (!is_number(identifier), if is_number(identifier) { identifier.len() } else { 0 }, identifier)
+        }))
 }
 
 #[cfg(test)]

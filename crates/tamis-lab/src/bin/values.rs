@@ -135,28 +135,28 @@ fn mixed(seed: u64, number: u64) -> u64 {
     mixed ^ mixed >> 32
 }
 
-/// A kind of value: a function from numbers to literals that preserves the order.
+/// A kind of value: a function from numbers to constants that preserves the order.
 struct Kind {
     name: &'static str,
-    literal: fn(u64) -> String,
+    constant: fn(u64) -> String,
 }
 
 const KINDS: [Kind; 6] = [
-    Kind { name: "integers", literal: |number| number.to_string() },
+    Kind { name: "integers", constant: |number| number.to_string() },
     Kind {
         name: "timestamps",
-        literal: |number| {
+        constant: |number| {
             let (day, second) = (number / 86_400 + 1, number % 86_400);
             let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
             format!("timestamp '2026-01-{day:02} {hour:02}:{minute:02}:{second:02}Z'")
         },
     },
-    Kind { name: "decimals", literal: |number| format!("{}.{:02}", number / 100, number % 100) },
-    Kind { name: "decimals of 24 digits", literal: |number| format!("123456789012345678.{number:06}") },
-    Kind { name: "intervals", literal: |number| format!("interval '{number}' second") },
+    Kind { name: "decimals", constant: |number| format!("{}.{:02}", number / 100, number % 100) },
+    Kind { name: "decimals of 24 digits", constant: |number| format!("123456789012345678.{number:06}") },
+    Kind { name: "intervals", constant: |number| format!("interval '{number}' second") },
     Kind {
         name: "addresses",
-        literal: |number| format!("ip '10.{}.{}.{}'", number >> 16, number >> 8 & 255, number & 255),
+        constant: |number| format!("ip '10.{}.{}.{}'", number >> 16, number >> 8 & 255, number & 255),
     },
 ];
 
@@ -166,15 +166,15 @@ fn typed_rule(kind: &Kind, number: u64) -> String {
     let low = pick(1, VALUES - 100);
     let (ranged, equal) = (pick(2, ATTRIBUTES), pick(3, ATTRIBUTES));
     // The second attribute has few values, so that some rules hold.
-    let (low, high) = ((kind.literal)(low), (kind.literal)(low + 99));
-    format!("a{ranged} between {low} and {high} and b{equal} = {}", (kind.literal)(pick(4, 50)))
+    let (low, high) = ((kind.constant)(low), (kind.constant)(low + 99));
+    format!("a{ranged} between {low} and {high} and b{equal} = {}", (kind.constant)(pick(4, 50)))
 }
 
-fn value(literal: &str) -> Value {
-    if let Ok(number) = read_number(literal) {
+fn value(constant: &str) -> Value {
+    if let Ok(number) = read_number(constant) {
         return number.to_value();
     }
-    let expression = tamis::parse(&format!("x = {literal}"), &Limits::none()).expect("a literal");
+    let expression = tamis::parse(&format!("x = {constant}"), &Limits::none()).expect("a constant");
     match expression.predicates().next().map(|predicate| predicate.test().clone()) {
         Some(tamis::expression::Test::Equal(value)) => value,
         other => unreachable!("{other:?}"),
@@ -186,7 +186,7 @@ fn typed_event(kind: &Kind, number: u64, snapshot: &Snapshot) -> Filled {
     let values = names.map(|(sort, attribute, below)| {
         let seed = number * ATTRIBUTES + attribute;
         let name = snapshot.attributes().intern(&format!("{sort}{attribute}").into());
-        (name, value(&(kind.literal)(mixed(seed, below) % below)))
+        (name, value(&(kind.constant)(mixed(seed, below) % below)))
     });
     Filled::Values(values.collect())
 }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use tamis::Event;
-use tamis::expression::{Literal, NormalForm, NormalNode, normalise};
+use tamis::expression::{NormalForm, NormalNode, SignedPredicate, normalise};
 use tamis::matcher::Slot;
 
 use super::predicates::{Basic, Predicates};
@@ -135,11 +135,11 @@ impl Bdd {
         number_variables(&form, predicates, input);
         let mut built: Vec<u32> = Vec::with_capacity(form.nodes().len());
         for node in form.nodes() {
-            let (and, operands): (bool, Vec<u32>) = match node {
+            let (and, children): (bool, Vec<u32>) = match node {
                 NormalNode::Constant(value) => (*value, Vec::new()),
-                NormalNode::Literal(literal) => {
+                NormalNode::Predicate(signed) => {
                     let mut basics = Vec::new();
-                    predicates.intern(literal, input.attributes, input.missing, &mut basics);
+                    predicates.intern(signed, input.attributes, input.missing, &mut basics);
                     (true, basics.into_iter().map(|basic| builder.basic(basic)).collect())
                 }
                 NormalNode::And(children) => {
@@ -150,7 +150,7 @@ impl Bdd {
                 }
             };
             let empty = if and { TRUE } else { FALSE };
-            built.push(operands.into_iter().try_fold(empty, |all, next| builder.join(and, all, next, most))?);
+            built.push(children.into_iter().try_fold(empty, |all, next| builder.join(and, all, next, most))?);
         }
         built.pop()
     }
@@ -161,7 +161,7 @@ impl Bdd {
     }
 }
 
-/// Numbers the predicates from left to right. The predicates of one operand are then close
+/// Numbers the predicates from left to right. The predicates of one child are then close
 /// together, and so are a predicate and the test that its attribute has a value, which the negation
 /// may need.
 fn number_variables(form: &NormalForm, predicates: &mut Predicates, input: &Input<'_>) {
@@ -173,8 +173,8 @@ fn number_variables(form: &NormalForm, predicates: &mut Predicates, input: &Inpu
         }
         match &form.nodes()[node as usize] {
             NormalNode::And(children) | NormalNode::Or(children) => open.extend(children.iter().rev()),
-            NormalNode::Literal(literal) => {
-                let either = Literal { negated: true, ..literal.clone() };
+            NormalNode::Predicate(signed) => {
+                let either = SignedPredicate { negated: true, ..signed.clone() };
                 predicates.intern(&either, input.attributes, input.missing, &mut Vec::new());
             }
             NormalNode::Constant(_) => {}

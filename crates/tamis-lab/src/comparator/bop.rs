@@ -2,7 +2,7 @@
 //!
 //! Enough is the least number of positive predicate occurrences that can make the expression true;
 //! a predicate that occurs twice counts twice. Candidates are evaluated from a byte encoding in
-//! which every operator has the length of its operands, so that the rest of a decided operator can
+//! which every operator has the length of its children, so that the rest of a decided operator can
 //! be skipped.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) struct Needs {
     pub least: u32,
     /// How often each predicate occurs positively, counting every path from the root.
     pub occurrences: Vec<(u32, u32)>,
-    /// Per node, the predicates of its literal, if it is one.
+    /// Per node, the basics of its signed predicate, if it is one.
     basics: Vec<Vec<Basic>>,
 }
 
@@ -36,8 +36,8 @@ impl Needs {
             least.push(match node {
                 NormalNode::Constant(true) => 0,
                 NormalNode::Constant(false) => u32::MAX,
-                NormalNode::Literal(literal) => {
-                    predicates.intern(literal, input.attributes, input.missing, &mut own);
+                NormalNode::Predicate(signed) => {
+                    predicates.intern(signed, input.attributes, input.missing, &mut own);
                     own.iter().filter(|basic| !basic.negated()).count() as u32
                 }
                 NormalNode::And(children) => {
@@ -126,8 +126,8 @@ impl Bop {
     }
 }
 
-/// The code of all nodes, operands first; returns that of the root. Operators are followed by the
-/// length of their operands in bytes. A literal of several basics is encoded as an `and`.
+/// The code of all nodes, children first; returns that of the root. Operators are followed by the
+/// length of their children in bytes. A signed predicate of several basics is encoded as an `and`.
 fn encode(form: &NormalForm, basics: &[Vec<Basic>]) -> Vec<u8> {
     let mut codes: Vec<Vec<u8>> = Vec::with_capacity(form.nodes().len());
     for (node, basics) in form.nodes().iter().zip(basics) {
@@ -138,7 +138,7 @@ fn encode(form: &NormalForm, basics: &[Vec<Basic>]) -> Vec<u8> {
         };
         let code = match node {
             NormalNode::Constant(value) => vec![if *value { TRUE } else { FALSE }],
-            NormalNode::Literal(_) => match &basics[..] {
+            NormalNode::Predicate(_) => match &basics[..] {
                 [only] => single(only),
                 several => operator(AND, several.iter().map(single)),
             },
@@ -154,11 +154,11 @@ fn encode(form: &NormalForm, basics: &[Vec<Basic>]) -> Vec<u8> {
     codes.pop().unwrap_or_default()
 }
 
-fn operator(kind: u8, operands: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
-    let operands: Vec<u8> = operands.flatten().collect();
+fn operator(kind: u8, children: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
+    let children: Vec<u8> = children.flatten().collect();
     let mut code = vec![kind];
-    write(operands.len() as u64, &mut code);
-    code.extend(operands);
+    write(children.len() as u64, &mut code);
+    code.extend(children);
     code
 }
 
@@ -184,7 +184,7 @@ fn read(code: &[u8], at: &mut usize) -> u64 {
     }
 }
 
-/// Evaluates the operand at a position, and moves the position past it.
+/// Evaluates the child at a position, and moves the position past it.
 fn holds(code: &[u8], at: &mut usize, held: &ListedSet, evaluated: &mut u64) -> bool {
     *evaluated += 1;
     let kind = code[*at];

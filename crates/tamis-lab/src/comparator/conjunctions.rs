@@ -24,8 +24,8 @@ impl Conjunctions {
         for (slot, expression) in (0..).zip(input.expressions) {
             let form = normalise(expression);
             check_size(slot, &form, input.most)?;
-            let conjunctions = expand(&form, |literal, basics| {
-                result.predicates.intern(literal, input.attributes, input.missing, basics);
+            let conjunctions = expand(&form, |signed, basics| {
+                result.predicates.intern(signed, input.attributes, input.missing, basics);
             });
             result.slots.resize(result.slots.len() + conjunctions.len(), slot);
             result.all.extend(conjunctions);
@@ -39,7 +39,7 @@ pub(super) fn check_size(slot: Slot, form: &NormalForm, most: usize) -> Result<(
     let mut sizes: Vec<usize> = Vec::with_capacity(form.nodes().len());
     for node in form.nodes() {
         let size = match node {
-            NormalNode::Constant(_) | NormalNode::Literal(_) => 1,
+            NormalNode::Constant(_) | NormalNode::Predicate(_) => 1,
             NormalNode::Or(children) => {
                 children.iter().map(|&child| sizes[child as usize]).fold(0, usize::saturating_add)
             }
@@ -58,16 +58,16 @@ pub(super) fn check_size(slot: Slot, form: &NormalForm, most: usize) -> Result<(
 /// The conjunctions of a form.
 fn expand(
     form: &NormalForm,
-    mut basics: impl FnMut(&tamis::expression::Literal, &mut Vec<Basic>),
+    mut basics: impl FnMut(&tamis::expression::SignedPredicate, &mut Vec<Basic>),
 ) -> Vec<Box<[Basic]>> {
     let mut parts: Vec<Vec<Box<[Basic]>>> = Vec::with_capacity(form.nodes().len());
     for node in form.nodes() {
         let mut made: Vec<Box<[Basic]>> = Vec::new();
         match node {
             NormalNode::Constant(value) => made.extend(value.then(Box::default)),
-            NormalNode::Literal(literal) => {
+            NormalNode::Predicate(signed) => {
                 let mut all = Vec::new();
-                basics(literal, &mut all);
+                basics(signed, &mut all);
                 made.extend(conjunction(all));
             }
             NormalNode::Or(children) => {

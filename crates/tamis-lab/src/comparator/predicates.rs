@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use tamis::event::{AttributeId, Attributes, Presence};
-use tamis::expression::{Literal, Test};
+use tamis::expression::{SignedPredicate, Test};
 use tamis::matcher::Check;
 use tamis::value::{Value, ValueRef};
 use tamis::{Event, Missing};
@@ -80,19 +80,19 @@ impl Predicates {
         self.ids.len()
     }
 
-    /// Appends the basics that must all hold for a literal to be true.
+    /// Appends the basics that must all hold for a signed predicate to be true.
     pub fn intern(
         &mut self,
-        literal: &Literal,
+        signed: &SignedPredicate,
         attributes: &Attributes,
         missing: Missing,
         basics: &mut Vec<Basic>,
     ) {
-        let attribute = attributes.intern(&literal.attribute);
-        let predicate = self.number(attribute, Question::Test(literal.test.clone()));
-        basics.push(Basic::new(predicate, literal.negated));
-        let two_valued = matches!(literal.test, Test::Exists | Test::IsNull);
-        if literal.negated && missing == Missing::Unknown && !two_valued {
+        let attribute = attributes.intern(&signed.attribute);
+        let predicate = self.number(attribute, Question::Test(signed.test.clone()));
+        basics.push(Basic::new(predicate, signed.negated));
+        let two_valued = matches!(signed.test, Test::Exists | Test::IsNull);
+        if signed.negated && missing == Missing::Unknown && !two_valued {
             basics.push(Basic::new(self.number(attribute, Question::HasValue), false));
         }
     }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use tamis::expression::{Literal, NormalForm, NormalNode, Predicate, Term, normalise};
+use tamis::expression::{NormalForm, NormalNode, Predicate, SignedPredicate, Term, normalise};
 use tamis::matcher::{Matcher, Slot};
 use tamis::{Event, Expression, Limits};
 use tamis_papers::{KIndex, KIndexOptions};
@@ -25,22 +25,22 @@ pub struct ScanWithConjunctions {
     trees: Trees,
 }
 
-/// Distinct conjunctions of distinct literals.
+/// Distinct conjunctions of distinct signed predicates.
 #[derive(Debug, Default)]
 struct Leaves {
-    literals: HashMap<Literal, u32>,
+    signed_predicates: HashMap<SignedPredicate, u32>,
     numbers: HashMap<Box<[u32]>, u32>,
     conjunctions: Vec<Expression>,
 }
 
 impl Leaves {
-    fn number(&mut self, leaf: &[&Literal]) -> u32 {
-        let literals = leaf.iter().map(|&literal| {
-            let next = self.literals.len() as u32;
-            *self.literals.entry(literal.clone()).or_insert(next)
+    fn number(&mut self, leaf: &[&SignedPredicate]) -> u32 {
+        let signed_predicates = leaf.iter().map(|&signed| {
+            let next = self.signed_predicates.len() as u32;
+            *self.signed_predicates.entry(signed.clone()).or_insert(next)
         });
         let next = self.numbers.len() as u32;
-        let number = *self.numbers.entry(literals.collect()).or_insert(next);
+        let number = *self.numbers.entry(signed_predicates.collect()).or_insert(next);
         if number == next {
             self.conjunctions.push(conjunction(leaf));
         }
@@ -66,21 +66,21 @@ impl ScanWithConjunctions {
     }
 }
 
-/// The conjunctions at the leaves: the literals of an `and` together, and others alone.
-fn leaves(form: &NormalForm) -> Vec<Vec<&Literal>> {
+/// The conjunctions at the leaves: the signed predicates of an `and` together, and others alone.
+fn leaves(form: &NormalForm) -> Vec<Vec<&SignedPredicate>> {
     let nodes = form.nodes();
-    let literal = |child: &u32| match &nodes[*child as usize] {
-        NormalNode::Literal(literal) => Some(literal),
+    let predicate = |child: &u32| match &nodes[*child as usize] {
+        NormalNode::Predicate(signed) => Some(signed),
         _ => None,
     };
-    let mut leaves: Vec<Vec<&Literal>> = Vec::new();
+    let mut leaves: Vec<Vec<&SignedPredicate>> = Vec::new();
     for node in nodes {
         match node {
-            NormalNode::And(children) => leaves.push(children.iter().filter_map(literal).collect()),
+            NormalNode::And(children) => leaves.push(children.iter().filter_map(predicate).collect()),
             NormalNode::Or(children) => {
-                leaves.extend(children.iter().filter_map(literal).map(|one| vec![one]))
+                leaves.extend(children.iter().filter_map(predicate).map(|one| vec![one]))
             }
-            NormalNode::Literal(only) if nodes.len() == 1 => leaves.push(vec![only]),
+            NormalNode::Predicate(only) if nodes.len() == 1 => leaves.push(vec![only]),
             _ => {}
         }
     }
@@ -88,20 +88,20 @@ fn leaves(form: &NormalForm) -> Vec<Vec<&Literal>> {
     leaves
 }
 
-fn conjunction(literals: &[&Literal]) -> Expression {
-    let operands: Vec<Expression> = literals.iter().map(|literal| expression(literal)).collect();
-    Expression::all(&operands)
+fn conjunction(signed_predicates: &[&SignedPredicate]) -> Expression {
+    let children: Vec<Expression> = signed_predicates.iter().map(|signed| expression(signed)).collect();
+    Expression::all(&children)
 }
 
-/// A literal as an expression.
-fn expression(literal: &Literal) -> Expression {
-    let (operator, operand) = literal.test.parts();
+/// A signed predicate as an expression.
+fn expression(signed: &SignedPredicate) -> Expression {
+    let (operator, operand) = signed.test.parts();
     let operand = operand.to_operand();
     // The attribute may be a term, whose internal name users cannot write.
-    let asked = Term::Attribute(literal.attribute.clone());
+    let asked = Term::Attribute(signed.attribute.clone());
     let predicate = Predicate::on(&asked, operator, false, operand, &[], &Limits::none());
     let positive = Expression::from(predicate.expect("a predicate of a valid expression"));
-    if literal.negated { Expression::negate(&positive) } else { positive }
+    if signed.negated { Expression::negate(&positive) } else { positive }
 }
 
 impl Comparator for ScanWithConjunctions {

@@ -1,6 +1,6 @@
 //! Evaluating one expression from its root.
 //!
-//! As in the papers' scans, trees are walked from the top, operands are skipped once their operator
+//! As in the papers' scans, trees are walked from the top, children are skipped once their operator
 //! is decided, and every predicate on the way is evaluated on the event.
 
 use std::collections::HashMap;
@@ -67,10 +67,10 @@ impl Trees {
                     NormalNode::Constant(value) => Tree::Constant(*value),
                     NormalNode::And(children) => Tree::And(shift(children)),
                     NormalNode::Or(children) => Tree::Or(shift(children)),
-                    NormalNode::Literal(literal) => {
-                        let attribute = input.attributes.intern(&literal.attribute);
-                        let check = distinct.number(attribute, &literal.test, &mut trees.checks);
-                        Tree::Predicate { check, negated: literal.negated }
+                    NormalNode::Predicate(signed) => {
+                        let attribute = input.attributes.intern(&signed.attribute);
+                        let check = distinct.number(attribute, &signed.test, &mut trees.checks);
+                        Tree::Predicate { check, negated: signed.negated }
                     }
                 };
                 trees.nodes.push(tree);

@@ -43,7 +43,7 @@ pub(super) struct PostingOptions {
     pub share: bool,
     /// Whether posting lists are skipped.
     pub skipping: bool,
-    /// The most literals in an expression's normal form.
+    /// The most signed predicates in an expression's normal form.
     pub normal_form: usize,
 }
 

@@ -135,7 +135,7 @@ impl AbeGen {
         if height <= 1 {
             return self.write_predicate(random, drawn, text);
         }
-        let (word, children) = match self.operators.draw(random) {
+        let (connective, children) = match self.operators.draw(random) {
             0 => (" and ", self.parameters.children),
             1 => (" or ", self.parameters.children),
             2 => {
@@ -147,7 +147,7 @@ impl AbeGen {
         };
         for child in 0..children {
             if child > 0 {
-                text.push_str(word);
+                text.push_str(connective);
             }
             let number = self.draw_child(height - 1, random);
             let kind =

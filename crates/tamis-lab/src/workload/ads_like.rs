@@ -223,10 +223,10 @@ impl AdsLike {
         2 * rank + u32::from(and != even)
     }
 
-    fn write_predicates(&self, count: u32, word: &str, random: &mut Random, text: &mut String) {
+    fn write_predicates(&self, count: u32, connective: &str, random: &mut Random, text: &mut String) {
         for position in 0..count {
             if position > 0 {
-                text.push_str(word);
+                text.push_str(connective);
             }
             self.write_predicate(self.pools[0].draw(random), text);
         }
@@ -237,17 +237,17 @@ impl AdsLike {
         let kind = kind::SUBEXPRESSION + level as u64;
         let random = &mut Random::new(self.parameters.seed, kind, number.into());
         let and = number.is_multiple_of(2) == level.is_multiple_of(2);
-        let word = if and { " and " } else { " or " };
+        let connective = if and { " and " } else { " or " };
         if level == 2 {
             let count = self.group.draw(random) + 2;
-            self.write_predicates(count, word, random, text);
+            self.write_predicates(count, connective, random, text);
             return count;
         }
         text.push('(');
         let below = self.draw_subexpression(level - 1, !and, random);
         let count = self.write_subexpression(level - 1, below, text);
         text.push(')');
-        text.push_str(word);
+        text.push_str(connective);
         // Each level above needs room for one more predicate within the maximum.
         let room = self.parameters.most.saturating_sub((LEVELS - level) as u32 + count).max(1);
         let group = self.parameters.group.len() as u32 + 1;
@@ -259,7 +259,7 @@ impl AdsLike {
             return count + further;
         }
         let further = (self.further.draw(random) + 1).min(room);
-        self.write_predicates(further, word, random, text);
+        self.write_predicates(further, connective, random, text);
         count + further
     }
 }

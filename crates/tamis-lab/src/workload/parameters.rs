@@ -26,7 +26,7 @@ pub fn named(parameters: &impl Serialize) -> Named {
     }
 }
 
-/// The defaults, overridden by `given`. `kind` is the word for messages: "parameter" or "option".
+/// The defaults, overridden by `given`. `kind` is the noun for messages: "parameter" or "option".
 pub fn read<P: Parameters>(kind: &str, defaults: P, given: &Named) -> Result<P, String> {
     let mut all = named(&defaults);
     let mut parameters = defaults;

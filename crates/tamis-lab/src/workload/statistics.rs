@@ -1,7 +1,7 @@
 //! Statistics of generated workloads.
 //!
 //! Measured on expressions as the engine reads them: an `and` directly below an `and` is merged
-//! into it. A predicate is at level 1, and an operator one above its highest operand (Ji & Jacobsen
+//! into it. A predicate is at level 1, and an operator one above its highest child (Ji & Jacobsen
 //! 2021, section 6.2). The sharing ratio of a level is the number of its subexpressions divided by
 //! the number of distinct ones.
 
@@ -63,9 +63,9 @@ pub fn beside(measured: Vec<Figure>, mut requested: Vec<Figure>) -> Vec<Beside> 
 pub struct Level {
     /// The number of subexpressions of this level, in all expressions.
     pub occurrences: u64,
-    /// The number of those that are operands of another operator.
+    /// The number of those that are children of another operator.
     inner: u64,
-    /// Hashes that are equal for equal subexpressions, in any order of operands. A collision would
+    /// Hashes that are equal for equal subexpressions, in any order of children. A collision would
     /// be harmless here.
     different: HashSet<u64, BuildHasherDefault<Folded>>,
     different_inner: HashSet<u64, BuildHasherDefault<Folded>>,
@@ -181,18 +181,18 @@ impl Statistics {
     }
 
     fn observe_levels(&mut self, expression: &Expression) {
-        // Level and hash of the operands on the stack.
+        // Level and hash of the children on the stack.
         let mut open: Vec<(usize, u64)> = Vec::new();
         let root = expression.nodes().len() - 1;
         for (position, node) in expression.nodes().iter().enumerate() {
-            let first = open.len() - node.operands();
+            let first = open.len() - node.children();
             let mut folded = Folded::default();
             std::mem::discriminant(node).hash(&mut folded);
             if let Node::Predicate(predicate) = node {
                 predicate.hash(&mut folded);
             }
-            let below = open.drain(first..).fold((0, 0u64), |(level, sum), operand| {
-                (level.max(operand.0), sum.wrapping_add(scramble(operand.1)))
+            let below = open.drain(first..).fold((0, 0u64), |(level, sum), child| {
+                (level.max(child.0), sum.wrapping_add(scramble(child.1)))
             });
             folded.write_u64(below.1);
             let (level, hash) = (below.0 + 1, folded.finish());

@@ -1,4 +1,4 @@
-//! What are the conjunctions, or the clauses, of an expression?
+//! What are the clauses of the disjunctive, or the conjunctive, form of an expression?
 //!
 //! `and` is distributed over `or` for the disjunctive form, `or` over `and` for the conjunctive one.
 //! That can explode, so the size of the result is computed first, in time linear in the normal form,
@@ -11,95 +11,95 @@ use crate::limits;
 /// Which operator is the outer one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outer {
-    /// The disjunctive form: the parts are conjunctions.
+    /// The disjunctive form, whose clauses are conjunctions.
     Or,
-    /// The conjunctive form: the parts are clauses.
+    /// The conjunctive form, whose clauses are disjunctions.
     And,
 }
 
-/// A literal of a part.
+/// A signed predicate of a clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term {
-    /// The position of the literal in the normal form.
-    pub literal: u32,
+    /// The position of the signed predicate in the normal form.
+    pub predicate: u32,
     /// How often it counts towards the score: `(a or b) and (a or c)` counts `a` twice where it is
-    /// chosen in both. Always 1 in a clause, which counts its best literal.
+    /// chosen in both. Always 1 in the conjunctive form, which counts its best signed predicate.
     pub times: u32,
 }
 
-/// The parts of a form, each sorted and without repetition of a literal. Of the disjunctive form,
-/// `true` is one part without literals and `false` has no parts; the other way round for the other.
-pub type Parts = Vec<Box<[Term]>>;
+/// The clauses of a form, each sorted and without repetition of a signed predicate. Of the disjunctive form,
+/// `true` is one clause without signed predicates and `false` has no clauses; the other way round for the other.
+pub type Clauses = Vec<Box<[Term]>>;
 
 /// Brings a normal form into disjunctive or conjunctive form, unless that takes more than `most`
-/// literals.
-pub fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Parts> {
+/// signed predicates.
+pub fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Clauses> {
     let nodes = form.nodes();
     check_size(form, outer, most)?;
-    let mut parts: Vec<Parts> = Vec::with_capacity(nodes.len());
+    let mut clauses: Vec<Clauses> = Vec::with_capacity(nodes.len());
     for (position, node) in (0..).zip(nodes) {
         let made = match (node, outer) {
             (NormalNode::Constant(value), _) => match *value == (outer == Outer::Or) {
                 true => vec![Box::default()],
                 false => Vec::new(),
             },
-            (NormalNode::Literal(_), _) => vec![[Term { literal: position, times: 1 }].into()],
+            (NormalNode::Predicate(_), _) => vec![[Term { predicate: position, times: 1 }].into()],
             (NormalNode::Or(children), Outer::Or) | (NormalNode::And(children), Outer::And) => {
-                let all = children.iter().flat_map(|&child| parts[child as usize].iter().cloned());
+                let all = children.iter().flat_map(|&child| clauses[child as usize].iter().cloned());
                 distinct(all.collect(), outer)
             }
             (NormalNode::And(children), Outer::Or) | (NormalNode::Or(children), Outer::And) => {
-                let empty: Parts = vec![Box::default()];
+                let empty: Clauses = vec![Box::default()];
                 children.iter().fold(empty, |product, &child| {
-                    let choices = &parts[child as usize];
+                    let choices = &clauses[child as usize];
                     let pairs =
-                        product.iter().flat_map(|part| choices.iter().map(move |choice| (part, choice)));
-                    distinct(pairs.map(|(part, choice)| union(part, choice, outer)).collect(), outer)
+                        product.iter().flat_map(|clause| choices.iter().map(move |choice| (clause, choice)));
+                    distinct(pairs.map(|(clause, choice)| union(clause, choice, outer)).collect(), outer)
                 })
             }
         };
-        parts.push(made);
+        clauses.push(made);
     }
-    Ok(parts.pop().unwrap_or_default())
+    Ok(clauses.pop().unwrap_or_default())
 }
 
-/// Fails if the form would take more than `most` literals.
+/// Fails if the form would take more than `most` signed predicates.
 pub fn check_size(form: &NormalForm, outer: Outer, most: usize) -> Result<()> {
     if is_in_form(form, outer) {
         return Ok(());
     }
-    // The number of parts, and of literals in all of them; a product saturates, never wraps.
+    // The number of clauses, and of signed predicates in all of them; a product saturates, never wraps.
     let mut sizes: Vec<(f64, f64)> = Vec::with_capacity(form.nodes().len());
     for node in form.nodes() {
         let size = match (node, outer) {
             (NormalNode::Constant(_), _) => (1.0, 0.0),
-            (NormalNode::Literal(_), _) => (1.0, 1.0),
+            (NormalNode::Predicate(_), _) => (1.0, 1.0),
             (NormalNode::Or(children), Outer::Or) | (NormalNode::And(children), Outer::And) => {
                 let sizes = children.iter().map(|&child| sizes[child as usize]);
                 sizes.fold((0.0, 0.0), |sum, size| (sum.0 + size.0, sum.1 + size.1))
             }
             (NormalNode::And(children), Outer::Or) | (NormalNode::Or(children), Outer::And) => {
                 let sizes = children.iter().map(|&child| sizes[child as usize]);
-                sizes.fold((1.0, 0.0), |(parts, literals), size| {
-                    (parts * size.0, literals * size.0 + parts * size.1)
+                sizes.fold((1.0, 0.0), |(clauses, signed_predicates), size| {
+                    (clauses * size.0, signed_predicates * size.0 + clauses * size.1)
                 })
             }
         };
         sizes.push((size.0.min(f64::MAX), size.1.min(f64::MAX)));
     }
-    let literals = sizes.last().map_or(0.0, |size| size.1);
+    let signed_predicates = sizes.last().map_or(0.0, |size| size.1);
     let what = match outer {
         Outer::Or => "predicates of an expression in disjunctive normal form",
         Outer::And => "predicates of an expression in conjunctive normal form",
     };
     // Positions are 32-bit numbers, whatever the limits say.
-    limits::check(what, "normal_form", literals as usize, most.min(1 << 28))
+    limits::check(what, "normal_form", signed_predicates as usize, most.min(1 << 28))
 }
 
-/// Whether the parts are there already.
+/// Whether the clauses are there already.
 pub fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
     let nodes = form.nodes();
-    let is_literal = |child: &u32| matches!(nodes[*child as usize], NormalNode::Literal(_));
+    let is_predicate = |child: &u32| matches!(nodes[*child as usize], NormalNode::Predicate(_));
     let (above, below) = match (nodes.last(), outer) {
         (Some(NormalNode::Or(children)), Outer::Or) | (Some(NormalNode::And(children)), Outer::And) => {
             (&children[..], true)
@@ -110,29 +110,29 @@ pub fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
         _ => return true,
     };
     above.iter().all(|child| match &nodes[*child as usize] {
-        NormalNode::And(children) if outer == Outer::Or && below => children.iter().all(is_literal),
-        NormalNode::Or(children) if outer == Outer::And && below => children.iter().all(is_literal),
-        _ => is_literal(child),
+        NormalNode::And(children) if outer == Outer::Or && below => children.iter().all(is_predicate),
+        NormalNode::Or(children) if outer == Outer::And && below => children.iter().all(is_predicate),
+        _ => is_predicate(child),
     })
 }
 
 /// Conjunctions without repetition: the best of equal ones is any of them. Clauses add up, and stay.
-fn distinct(mut parts: Parts, outer: Outer) -> Parts {
+fn distinct(mut clauses: Clauses, outer: Outer) -> Clauses {
     if outer == Outer::Or {
-        parts.sort_unstable();
-        parts.dedup();
+        clauses.sort_unstable();
+        clauses.dedup();
     }
-    parts
+    clauses
 }
 
-/// The literals of both parts, in order.
+/// The signed predicates of both clauses, in order.
 fn union(left: &[Term], right: &[Term], outer: Outer) -> Box<[Term]> {
     let mut all: Vec<Term> = Vec::with_capacity(left.len() + right.len());
     all.extend_from_slice(left);
     all.extend_from_slice(right);
-    all.sort_unstable_by_key(|term| term.literal);
+    all.sort_unstable_by_key(|term| term.predicate);
     all.dedup_by(|next, kept| {
-        let same = next.literal == kept.literal;
+        let same = next.predicate == kept.predicate;
         if same && outer == Outer::Or {
             kept.times = kept.times.saturating_add(next.times);
         }
@@ -148,35 +148,35 @@ mod tests {
     use crate::{Limits, parse};
     use tamis_base::Error;
 
-    fn parts(text: &str, outer: Outer) -> Vec<String> {
+    fn clauses(text: &str, outer: Outer) -> Vec<String> {
         let form = normalise(&parse(text, &Limits::default()).unwrap());
-        let name = |term: &Term| match &form.nodes()[term.literal as usize] {
-            NormalNode::Literal(literal) => {
-                let sign = if literal.negated { "-" } else { "" };
+        let name = |term: &Term| match &form.nodes()[term.predicate as usize] {
+            NormalNode::Predicate(signed) => {
+                let sign = if signed.negated { "-" } else { "" };
                 let times = if term.times > 1 { term.times.to_string() } else { String::new() };
-                format!("{times}{sign}{}", literal.attribute)
+                format!("{times}{sign}{}", signed.attribute)
             }
             other => panic!("{other:?}"),
         };
-        let parts = distribute(&form, outer, 1000).unwrap();
-        let mut parts: Vec<String> =
-            parts.iter().map(|part| part.iter().map(name).collect::<Vec<_>>().concat()).collect();
-        parts.sort();
-        parts
+        let clauses = distribute(&form, outer, 1000).unwrap();
+        let mut clauses: Vec<String> =
+            clauses.iter().map(|clause| clause.iter().map(name).collect::<Vec<_>>().concat()).collect();
+        clauses.sort();
+        clauses
     }
 
     #[test]
     fn both_forms() {
-        assert_eq!(parts("a and (b or c)", Outer::Or), ["ab", "ac"]);
-        assert_eq!(parts("a and (b or c)", Outer::And), ["a", "bc"]);
-        assert_eq!(parts("a or b and not c", Outer::Or), ["a", "b-c"]);
-        assert_eq!(parts("a or b and not c", Outer::And), ["a-c", "ab"]);
-        assert_eq!(parts("(a or b) and (a or c)", Outer::Or), ["2a", "ab", "ac", "bc"]);
-        assert_eq!(parts("(a and b) or (a and c)", Outer::And), ["a", "ab", "ac", "bc"]);
-        assert_eq!(parts("true", Outer::Or), [""]);
-        assert_eq!(parts("true", Outer::And), [""; 0]);
-        assert_eq!(parts("false", Outer::Or), [""; 0]);
-        assert_eq!(parts("false", Outer::And), [""]);
+        assert_eq!(clauses("a and (b or c)", Outer::Or), ["ab", "ac"]);
+        assert_eq!(clauses("a and (b or c)", Outer::And), ["a", "bc"]);
+        assert_eq!(clauses("a or b and not c", Outer::Or), ["a", "b-c"]);
+        assert_eq!(clauses("a or b and not c", Outer::And), ["a-c", "ab"]);
+        assert_eq!(clauses("(a or b) and (a or c)", Outer::Or), ["2a", "ab", "ac", "bc"]);
+        assert_eq!(clauses("(a and b) or (a and c)", Outer::And), ["a", "ab", "ac", "bc"]);
+        assert_eq!(clauses("true", Outer::Or), [""]);
+        assert_eq!(clauses("true", Outer::And), [""; 0]);
+        assert_eq!(clauses("false", Outer::Or), [""; 0]);
+        assert_eq!(clauses("false", Outer::And), [""]);
     }
 
     #[test]

@@ -10,10 +10,10 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::keywords::QUANTIFIERS;
 use super::names::{ELEMENTS, MARK, list_of};
 use super::predicate::{Predicate, Test};
 use super::term::Term;
-use super::words::QUANTIFIERS;
 use crate::value::Value;
 
 /// The maximum nesting of conditions on elements, whatever the limits.

@@ -1,4 +1,4 @@
-//! Which words, literals and symbols does a text consist of?
+//! Which names, keywords, constants and symbols does a text consist of?
 //!
 //! Tokens are ranges of the text, found one at a time; nothing is copied here but strings with
 //! doubled quotes.
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A name or keyword, dots included.
-    Word,
+    Name,
     /// A name in double quotes.
     QuotedName,
     /// A string in single quotes.
@@ -145,9 +145,9 @@ impl<'a> Lexer<'a> {
             (b'/', _) => (Kind::Slash, 1),
             (b'%', _) => (Kind::Percent, 1),
             (b';', _) => (Kind::Semicolon, 1),
-            _ => match self.word() {
+            _ => match self.name() {
                 0 => return Err(self.unknown_character()),
-                length => (Kind::Word, length),
+                length => (Kind::Name, length),
             },
         };
         self.position = start + length;
@@ -259,8 +259,8 @@ impl<'a> Lexer<'a> {
     }
 
     /// The length of the name at the position; 0 if there is none.
-    fn word(&self) -> usize {
-        word_length(&self.text[self.position..])
+    fn name(&self) -> usize {
+        name_length(&self.text[self.position..])
     }
 
     fn unknown_character(&self) -> Error {
@@ -283,9 +283,9 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The length of the plain name that `text` begins with: words of letters, digits and `_` that do
+/// The length of the plain name that `text` begins with: parts of letters, digits and `_` that do
 /// not begin with a digit, joined by single dots.
-pub(crate) fn word_length(text: &str) -> usize {
+pub(crate) fn name_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut length = 0;
     loop {
@@ -333,23 +333,23 @@ mod tests {
     #[test]
     fn tokens() {
         use Kind::*;
-        assert_eq!(kinds("a.b>=-3 -- no\n&&'it''s'^2"), [Word, AtLeast, Number, And, String, Caret, Number]);
+        assert_eq!(kinds("a.b>=-3 -- no\n&&'it''s'^2"), [Name, AtLeast, Number, And, String, Caret, Number]);
         assert_eq!(kinds("\"x \"\" y\"<>.5e-3"), [QuotedName, NotEqual, Number]);
         assert_eq!(kinds("  -- only a comment"), []);
-        assert_eq!(kinds("größe.länge\u{a0}= 1"), [Word, Equal, Number]);
+        assert_eq!(kinds("größe.länge\u{a0}= 1"), [Name, Equal, Number]);
         assert_eq!(
             kinds("`a ``b`/* c */ * b - -3 <=> +x;"),
-            [QuotedName, Star, Word, Minus, Number, Same, Plus, Word, Semicolon]
+            [QuotedName, Star, Name, Minus, Number, Same, Plus, Name, Semicolon]
         );
     }
 
     #[test]
     fn names() {
-        assert_eq!(word_length("user.geo.state = 1"), 14);
-        assert_eq!(word_length("a..b"), 1);
-        assert_eq!(word_length("a.1"), 1);
-        assert_eq!(word_length("1a"), 0);
-        assert_eq!(word_length(""), 0);
+        assert_eq!(name_length("user.geo.state = 1"), 14);
+        assert_eq!(name_length("a..b"), 1);
+        assert_eq!(name_length("a.1"), 1);
+        assert_eq!(name_length("1a"), 0);
+        assert_eq!(name_length(""), 0);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What is the simplest form of an expression that every matcher can compile?
 //!
 //! Negation is pushed to the predicates (Ji & Jacobsen 2021, section 5.2.1), so that only `and` and
-//! `or` over signed predicates remain. `xor` and `xnor` need both polarities of their operands; each
-//! is built once and shared, so the form grows linearly with the expression. Equal parts are one
-//! part, nested equal operators are flattened, constants are folded, and the order is canonical:
-//! two expressions that differ in the order or repetition of operands have the same form.
+//! `or` over signed predicates remain. `xor` and `xnor` need both polarities of their children; each
+//! is built once and shared, so the form grows linearly with the expression. Equal subexpressions are one
+//! subexpression, nested equal operators are flattened, constants are folded, and the order is canonical:
+//! two expressions that differ in the order or repetition of children have the same form.
 //!
 //! `is true`, `is not false` and the like are pushed down to the predicates, too, where they become tests of whether
 //! the predicate's term has a value.
@@ -25,19 +25,19 @@ use crate::value::{Value, ValueRef};
 
 /// A predicate with its sign.
 #[derive(Debug, Clone)]
-pub struct Literal {
+pub struct SignedPredicate {
     /// The attribute's name.
     pub attribute: Arc<str>,
     /// The test, in its simplest equivalent form.
     pub test: Test,
-    /// Whether the literal is true when the test fails.
+    /// Whether the signed predicate is true when the test fails.
     pub negated: bool,
-    /// One weight per value of a set, one for any other test; `None` if all are 1 or the literal
+    /// One weight per value of a set, one for any other test; `None` if all are 1 or the signed predicate
     /// is negated, which scores nothing.
     pub weights: Option<Box<[f64]>>,
 }
 
-impl Literal {
+impl SignedPredicate {
     /// The weight of a value that satisfies the test.
     pub fn weight(&self, value: ValueRef<'_>) -> f64 {
         match (&self.weights, &self.test) {
@@ -50,9 +50,9 @@ impl Literal {
         }
     }
 
-    fn compare(&self, other: &Literal) -> Ordering {
-        let weights = |literal: &Literal| -> Vec<u64> {
-            literal.weights.iter().flatten().map(|weight| weight.to_bits()).collect()
+    fn compare(&self, other: &SignedPredicate) -> Ordering {
+        let weights = |signed: &SignedPredicate| -> Vec<u64> {
+            signed.weights.iter().flatten().map(|weight| weight.to_bits()).collect()
         };
         (&self.attribute, &self.test, self.negated)
             .cmp(&(&other.attribute, &other.test, other.negated))
@@ -60,15 +60,15 @@ impl Literal {
     }
 }
 
-impl PartialEq for Literal {
+impl PartialEq for SignedPredicate {
     fn eq(&self, other: &Self) -> bool {
         self.compare(other) == Ordering::Equal
     }
 }
 
-impl Eq for Literal {}
+impl Eq for SignedPredicate {}
 
-impl Hash for Literal {
+impl Hash for SignedPredicate {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.attribute.hash(state);
         self.test.hash(state);
@@ -84,7 +84,7 @@ pub enum NormalNode {
     /// `true` or `false`; occurs only as the root.
     Constant(bool),
     /// A signed predicate.
-    Literal(Literal),
+    Predicate(SignedPredicate),
     /// All of the nodes at these positions: two or more, ascending.
     And(Box<[u32]>),
     /// Some of the nodes at these positions: two or more, ascending.
@@ -98,19 +98,19 @@ pub struct NormalForm {
 }
 
 impl NormalForm {
-    /// The nodes, operands before the nodes that use them; the last is the root.
+    /// The nodes, children before the nodes that use them; the last is the root.
     #[inline]
     pub fn nodes(&self) -> &[NormalNode] {
         &self.nodes
     }
 
-    /// The truth of the whole, given that of its literals.
-    pub fn truth(&self, mut literal: impl FnMut(&Literal) -> Truth) -> Truth {
+    /// The truth of the whole, given that of its signed predicates.
+    pub fn truth(&self, mut truth_of: impl FnMut(&SignedPredicate) -> Truth) -> Truth {
         let mut truths: Vec<Truth> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let truth = match node {
                 NormalNode::Constant(value) => Truth::from(*value),
-                NormalNode::Literal(found) => literal(found),
+                NormalNode::Predicate(found) => truth_of(found),
                 NormalNode::And(children) => {
                     children.iter().map(|&child| truths[child as usize]).fold(Truth::True, Truth::and)
                 }
@@ -131,36 +131,37 @@ pub fn normalise(expression: &Expression) -> NormalForm {
     builder.canonical(root)
 }
 
-/// Stores the parts of normal forms, equal parts once: a part is identified by its number, and its operands have
-/// smaller numbers.
-pub trait Parts {
-    /// The part that is `true` or `false`.
+/// Stores the subexpressions of normal forms, equal subexpressions once: a subexpression is identified by its number,
+/// and its children have smaller numbers.
+pub trait Subexpressions {
+    /// The subexpression that is `true` or `false`.
     fn constant(&mut self, value: bool) -> u32;
 
-    /// The part that is a predicate or its negation; called for every predicate of an expression.
-    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32;
+    /// The subexpression that is a predicate or its negation; called for every predicate of an expression.
+    fn predicate(&mut self, predicate: &Predicate, negated: bool) -> u32;
 
-    /// The conjunction or disjunction of two parts or more: ascending, distinct, no constants, and
+    /// The conjunction or disjunction of two subexpressions or more: ascending, distinct, no constants, and
     /// none of them the same operator.
-    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32;
+    fn operator(&mut self, conjunction: bool, children: &[u32]) -> u32;
 
-    /// What a part is.
-    fn kind(&self, part: u32) -> PartKind<'_>;
+    /// What a subexpression is.
+    fn kind(&self, subexpression: u32) -> SubexpressionKind<'_>;
 }
 
-/// As much of a part as joining it to others takes.
-pub enum PartKind<'a> {
+/// As much of a subexpression as joining it to others takes.
+pub enum SubexpressionKind<'a> {
     /// Always true, or always false.
     Constant(bool),
     /// A predicate, negated or not.
-    Literal,
-    /// All of these parts.
+    Predicate,
+    /// All of these subexpressions.
     And(&'a [u32]),
-    /// Any of these parts.
+    /// Any of these subexpressions.
     Or(&'a [u32]),
 }
 
-/// The polarities in which a node can be needed. For a node that is never unknown, the last four equal one of the first two.
+/// The polarities in which a node can be needed. For a node that is never unknown, the last four equal one of the
+/// first two.
 const POSITIVE: usize = 0;
 const NEGATIVE: usize = 1;
 const IS_TRUE: usize = 2;
@@ -169,7 +170,7 @@ const NOT_TRUE: usize = 4;
 const NOT_FALSE: usize = 5;
 const POLARITIES: usize = 6;
 
-/// The polarity of an operand whose negation has this polarity.
+/// The polarity of a child whose negation has this polarity.
 const OPPOSITE: [usize; POLARITIES] = [NEGATIVE, POSITIVE, IS_FALSE, IS_TRUE, NOT_FALSE, NOT_TRUE];
 /// The polarity with the opposite truth.
 const NEGATION: [usize; POLARITIES] = [NEGATIVE, POSITIVE, NOT_TRUE, NOT_FALSE, IS_TRUE, IS_FALSE];
@@ -184,33 +185,33 @@ fn is_upright(polarity: usize) -> bool {
 pub struct Normaliser {
     /// The polarities in which each node is needed, as bits.
     needed: Vec<u8>,
-    /// The part of each node, in each polarity.
+    /// The subexpression of each node, in each polarity.
     built: Vec<[u32; POLARITIES]>,
-    operands: Vec<usize>,
-    /// The parts of leaves.
+    children: Vec<usize>,
+    /// The subexpressions of leaves.
     leaves: Vec<u32>,
     joined: Vec<u32>,
 }
 
 impl Normaliser {
-    /// The part of a whole expression.
-    pub fn build(&mut self, expression: &Expression, parts: &mut impl Parts) -> u32 {
+    /// The subexpression of a whole expression.
+    pub fn build(&mut self, expression: &Expression, subexpressions: &mut impl Subexpressions) -> u32 {
         let nodes = expression.nodes();
         if let Some((root @ (Node::And(count) | Node::Or(count)), leaves)) = nodes.split_last()
             && leaves.len() == *count as usize
         {
-            return self.flat(matches!(root, Node::And(_)), leaves, parts);
+            return self.flat(matches!(root, Node::And(_)), leaves, subexpressions);
         }
         let starts = expression.starts();
         self.find_needed(expression, &starts);
         self.built.clear();
         for index in 0..nodes.len() {
-            self.operands.clear();
-            self.operands.extend(expression.operands_reversed(index, &starts));
+            self.children.clear();
+            self.children.extend(expression.children_reversed(index, &starts));
             let mut built = [u32::MAX; POLARITIES];
-            for (polarity, part) in built.iter_mut().enumerate() {
+            for (polarity, subexpression) in built.iter_mut().enumerate() {
                 if self.needed[index] & 1 << polarity != 0 {
-                    *part = self.part(nodes, index, polarity, parts);
+                    *subexpression = self.subexpression(nodes, index, polarity, subexpressions);
                 }
             }
             self.built.push(built);
@@ -218,39 +219,45 @@ impl Normaliser {
         self.built[nodes.len() - 1][POSITIVE]
     }
 
-    /// The part of a connective whose operands are leaves, as most expressions are.
-    fn flat(&mut self, conjunction: bool, leaves: &[Node], parts: &mut impl Parts) -> u32 {
+    /// The subexpression of a connective whose children are leaves, as most expressions are.
+    fn flat(&mut self, conjunction: bool, leaves: &[Node], subexpressions: &mut impl Subexpressions) -> u32 {
         self.leaves.clear();
         for leaf in leaves {
             self.leaves.push(match leaf {
-                Node::Predicate(predicate) => parts.literal(predicate, predicate.negated()),
-                other => parts.constant(matches!(other, Node::Constant(true))),
+                Node::Predicate(predicate) => subexpressions.predicate(predicate, predicate.negated()),
+                other => subexpressions.constant(matches!(other, Node::Constant(true))),
             });
         }
-        join(conjunction, self.leaves.iter().copied(), &mut self.joined, parts)
+        join(conjunction, self.leaves.iter().copied(), &mut self.joined, subexpressions)
     }
 
-    /// The part of a node whose operands are built, in one polarity.
-    fn part(&mut self, nodes: &[Node], index: usize, polarity: usize, parts: &mut impl Parts) -> u32 {
+    /// The subexpression of a node whose children are built, in one polarity.
+    fn subexpression(
+        &mut self,
+        nodes: &[Node],
+        index: usize,
+        polarity: usize,
+        subexpressions: &mut impl Subexpressions,
+    ) -> u32 {
         let node = &nodes[index];
         match node {
-            Node::Constant(value) => parts.constant(*value == is_upright(polarity)),
+            Node::Constant(value) => subexpressions.constant(*value == is_upright(polarity)),
             Node::Predicate(predicate) => {
-                let literal = parts.literal(predicate, predicate.negated() == is_upright(polarity));
+                let signed = subexpressions.predicate(predicate, predicate.negated() == is_upright(polarity));
                 let unknown = if polarity < IS_TRUE { None } else { predicate.when_unknown() };
-                let Some(unknown) = unknown else { return literal };
+                let Some(unknown) = unknown else { return signed };
                 let known = matches!(polarity, IS_TRUE | IS_FALSE);
-                let unknown = parts.literal(&unknown, known);
-                join(known, [literal, unknown].into_iter(), &mut self.joined, parts)
+                let unknown = subexpressions.predicate(&unknown, known);
+                join(known, [signed, unknown].into_iter(), &mut self.joined, subexpressions)
             }
-            Node::Not => self.built[self.operands[0]][OPPOSITE[polarity]],
+            Node::Not => self.built[self.children[0]][OPPOSITE[polarity]],
             Node::And(_) | Node::Or(_) => {
                 let conjunction = matches!(node, Node::And(_)) == is_upright(polarity);
-                let built = self.operands.iter().map(|&operand| self.built[operand][polarity]);
-                join(conjunction, built, &mut self.joined, parts)
+                let built = self.children.iter().map(|&child| self.built[child][polarity]);
+                join(conjunction, built, &mut self.joined, subexpressions)
             }
             Node::Xor | Node::Xnor => {
-                // The operands differ (xor) or agree (xnor); negating one gives the other. What is not true or
+                // The children differ (xor) or agree (xnor); negating one gives the other. What is not true or
                 // not false is the negation of what is.
                 let negation = polarity >= NOT_TRUE;
                 let asked = if negation { NEGATION[polarity] } else { polarity };
@@ -259,33 +266,33 @@ impl Normaliser {
                     POSITIVE | NEGATIVE => (POSITIVE, NEGATIVE),
                     _ => (IS_TRUE, IS_FALSE),
                 };
-                let [left, right] = [self.built[self.operands[1]], self.built[self.operands[0]]];
+                let [left, right] = [self.built[self.children[1]], self.built[self.children[0]]];
                 let mut pair = |first: usize, second: usize| {
                     let signs = if negation { [NEGATION[first], NEGATION[second]] } else { [first, second] };
-                    let operands = [left[signs[0]], right[signs[1]]].into_iter();
-                    join(!negation, operands, &mut self.joined, parts)
+                    let children = [left[signs[0]], right[signs[1]]].into_iter();
+                    join(!negation, children, &mut self.joined, subexpressions)
                 };
                 let both = match differ {
                     true => [pair(holds, fails), pair(fails, holds)],
                     false => [pair(holds, holds), pair(fails, fails)],
                 };
-                join(negation, both.into_iter(), &mut self.joined, parts)
+                join(negation, both.into_iter(), &mut self.joined, subexpressions)
             }
             Node::Is(test) => {
                 if let Some(predicate) = tested_alone(*test, &nodes[..index]) {
                     let negated = test.negated == is_upright(polarity);
                     return match predicate.when_unknown() {
-                        Some(unknown) => parts.literal(&unknown, negated),
-                        None => parts.constant(negated),
+                        Some(unknown) => subexpressions.predicate(&unknown, negated),
+                        None => subexpressions.constant(negated),
                     };
                 }
-                let operand = self.built[self.operands[0]];
+                let child = self.built[self.children[0]];
                 match asked_by(*test, is_upright(polarity)) {
-                    [single] => operand[*single],
+                    [single] => child[*single],
                     several => {
                         let conjunction = several[0] == NOT_TRUE;
-                        let both = several.iter().map(|asked| operand[*asked]);
-                        join(conjunction, both, &mut self.joined, parts)
+                        let both = several.iter().map(|asked| child[*asked]);
+                        join(conjunction, both, &mut self.joined, subexpressions)
                     }
                 }
             }
@@ -297,7 +304,7 @@ impl Normaliser {
         self.needed.clear();
         self.needed.resize(nodes.len(), 0);
         self.needed[nodes.len() - 1] = 1 << POSITIVE;
-        // A node follows its operands, so going backwards settles a node before its operands.
+        // A node follows its children, so going backwards settles a node before its children.
         for index in (0..nodes.len()).rev() {
             let mine = self.needed[index];
             let asked = (0..POLARITIES).filter(|polarity| mine & 1 << polarity != 0);
@@ -308,39 +315,39 @@ impl Normaliser {
                 Node::Xor | Node::Xnor => {
                     asked.fold(0, |bits, polarity| bits | 1 << polarity | 1 << OPPOSITE[polarity])
                 }
-                // The operand of a node is right before it. It is needed at least for explanations.
+                // The child of a node is right before it. It is needed at least for explanations.
                 Node::Is(test) if tested_alone(test, &nodes[..index]).is_some() => 1 << POSITIVE,
                 Node::Is(test) => asked.fold(0, |bits, polarity| {
                     asked_by(test, is_upright(polarity)).iter().fold(bits, |bits, asked| bits | 1 << asked)
                 }),
             };
-            for operand in expression.operands_reversed(index, starts) {
-                self.needed[operand] |= theirs;
+            for child in expression.children_reversed(index, starts) {
+                self.needed[child] |= theirs;
             }
         }
     }
 }
 
-/// A predicate that is unknown whenever the operand of a test for being unknown is, which takes one literal: the
-/// operand itself, or one of several that are unknown together, such as the parts of a set with networks. The operand
+/// A predicate that is unknown whenever the child of a test for being unknown is, which takes one signed predicate: the
+/// child itself, or one of several that are unknown together, such as the parts of a set with networks. The child
 /// is the last of the nodes.
 fn tested_alone(test: TruthTest, nodes: &[Node]) -> Option<&Predicate> {
     if test.truth != Truth::Unknown {
         return None;
     }
     let end = nodes.iter().rposition(|node| !matches!(node, Node::Not))?;
-    let operands = match &nodes[end] {
+    let children = match &nodes[end] {
         Node::Predicate(_) => &nodes[end..=end],
-        // They are its operands if all of them are predicates.
+        // They are its children if all of them are predicates.
         Node::And(count) | Node::Or(count) => &nodes[end.checked_sub(*count as usize)?..end],
         _ => return None,
     };
-    let mut predicates = operands.iter().map(|node| match node {
+    let mut predicates = children.iter().map(|node| match node {
         Node::Predicate(predicate) => Some(predicate),
         _ => None,
     });
     let first = predicates.next()??;
-    if operands.len() == 1 {
+    if children.len() == 1 {
         return Some(first);
     }
     let asked = first.when_unknown()?;
@@ -350,7 +357,7 @@ fn tested_alone(test: TruthTest, nodes: &[Node]) -> Option<&Predicate> {
     predicates.all(|predicate| predicate.is_some_and(same)).then_some(first)
 }
 
-/// The polarities that `is`, or its negation, needs of its operand: one of these, both of the last two, or either of
+/// The polarities that `is`, or its negation, needs of its child: one of these, both of the last two, or either of
 /// the two before.
 fn asked_by(test: TruthTest, upright: bool) -> &'static [usize] {
     match (test.truth, test.negated != upright) {
@@ -363,52 +370,55 @@ fn asked_by(test: TruthTest, upright: bool) -> &'static [usize] {
     }
 }
 
-/// The conjunction or disjunction of parts, flattened, deduplicated, constants folded. `joined` is
+/// The conjunction or disjunction of subexpressions, flattened, deduplicated, constants folded. `joined` is
 /// kept for its memory.
 fn join(
     conjunction: bool,
-    operands: impl Iterator<Item = u32>,
+    children: impl Iterator<Item = u32>,
     joined: &mut Vec<u32>,
-    parts: &mut impl Parts,
+    subexpressions: &mut impl Subexpressions,
 ) -> u32 {
     joined.clear();
-    for operand in operands {
-        match (parts.kind(operand), conjunction) {
+    for child in children {
+        match (subexpressions.kind(child), conjunction) {
             // The neutral constant adds nothing; the other decides.
-            (PartKind::Constant(value), _) if value == conjunction => {}
-            (PartKind::Constant(_), _) => return operand,
-            (PartKind::And(nested), true) | (PartKind::Or(nested), false) => joined.extend_from_slice(nested),
-            _ => joined.push(operand),
+            (SubexpressionKind::Constant(value), _) if value == conjunction => {}
+            (SubexpressionKind::Constant(_), _) => return child,
+            (SubexpressionKind::And(nested), true) | (SubexpressionKind::Or(nested), false) => {
+                joined.extend_from_slice(nested)
+            }
+            _ => joined.push(child),
         }
     }
     joined.sort_unstable();
     joined.dedup();
     match joined[..] {
-        [] => parts.constant(conjunction),
+        [] => subexpressions.constant(conjunction),
         [single] => single,
-        _ => parts.operator(conjunction, joined),
+        _ => subexpressions.operator(conjunction, joined),
     }
 }
 
 /// Builds nodes bottom-up; equal nodes are one node.
 ///
-/// Nodes are interned in three more places, each of which holds something else. The compiled matcher keeps the parts
-/// of millions of expressions as words in one arena (`matcher/compiled/ir`), where values are numbers; here they are those
-/// of one expression, and callers read their values. The A-Tree of `tamis-papers` counts the uses of its nodes, which go
-/// with the last one. The decision diagrams of `tamis-lab` intern decisions, which have a predicate and two branches.
+/// Nodes are interned in three more places, each of which holds something else. The compiled matcher keeps the
+/// subexpressions of millions of expressions as words in one arena (`matcher/compiled/ir`), where values are numbers;
+/// here they are those of one expression, and callers read their values. The A-Tree of `tamis-papers` counts the uses
+/// of its nodes, which go with the last one. The decision diagrams of `tamis-lab` intern decisions, which have a
+/// predicate and two branches.
 #[derive(Default)]
 struct Builder {
     nodes: Vec<NormalNode>,
     positions: HashMap<NormalNode, u32, ahash::RandomState>,
 }
 
-impl Parts for Builder {
+impl Subexpressions for Builder {
     fn constant(&mut self, value: bool) -> u32 {
         self.intern(NormalNode::Constant(value))
     }
 
-    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32 {
-        self.intern(NormalNode::Literal(Literal {
+    fn predicate(&mut self, predicate: &Predicate, negated: bool) -> u32 {
+        self.intern(NormalNode::Predicate(SignedPredicate {
             attribute: predicate.attribute().clone(),
             test: simplest(predicate.test()).into_owned(),
             negated,
@@ -416,19 +426,19 @@ impl Parts for Builder {
         }))
     }
 
-    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32 {
+    fn operator(&mut self, conjunction: bool, children: &[u32]) -> u32 {
         self.intern(match conjunction {
-            true => NormalNode::And(operands.into()),
-            false => NormalNode::Or(operands.into()),
+            true => NormalNode::And(children.into()),
+            false => NormalNode::Or(children.into()),
         })
     }
 
-    fn kind(&self, part: u32) -> PartKind<'_> {
-        match &self.nodes[part as usize] {
-            NormalNode::Constant(value) => PartKind::Constant(*value),
-            NormalNode::Literal(_) => PartKind::Literal,
-            NormalNode::And(operands) => PartKind::And(operands),
-            NormalNode::Or(operands) => PartKind::Or(operands),
+    fn kind(&self, subexpression: u32) -> SubexpressionKind<'_> {
+        match &self.nodes[subexpression as usize] {
+            NormalNode::Constant(value) => SubexpressionKind::Constant(*value),
+            NormalNode::Predicate(_) => SubexpressionKind::Predicate,
+            NormalNode::And(children) => SubexpressionKind::And(children),
+            NormalNode::Or(children) => SubexpressionKind::Or(children),
         }
     }
 }
@@ -451,7 +461,7 @@ impl Builder {
             NormalNode::And(children) | NormalNode::Or(children) => &children[..],
             _ => &[],
         };
-        // Operands were made before the nodes that use them, so one pass down finds what is used
+        // Children were made before the nodes that use them, so one pass down finds what is used
         // and one pass up the level of each.
         let mut used = vec![false; self.nodes.len()];
         used[root as usize] = true;
@@ -504,11 +514,11 @@ impl Builder {
 
 fn compare_within_level(a: &NormalNode, b: &NormalNode) -> Ordering {
     match (a, b) {
-        (NormalNode::Literal(a), NormalNode::Literal(b)) => a.compare(b),
+        (NormalNode::Predicate(a), NormalNode::Predicate(b)) => a.compare(b),
         (NormalNode::And(a), NormalNode::And(b)) | (NormalNode::Or(a), NormalNode::Or(b)) => a.cmp(b),
         (NormalNode::And(_), NormalNode::Or(_)) => Ordering::Less,
         (NormalNode::Or(_), NormalNode::And(_)) => Ordering::Greater,
-        // A constant is the only node of its form, and literals are the only others of level 0.
+        // A constant is the only node of its form, and signed predicates are the only others of level 0.
         _ => Ordering::Equal,
     }
 }

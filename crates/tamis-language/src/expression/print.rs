@@ -69,19 +69,19 @@ impl Expression {
                 Node::Xor => " xor ",
                 Node::Xnor => " xnor ",
             };
-            // Pieces are taken from the end, so the operands are laid down from last to first.
-            let operands = nodes[index].operands();
+            // Pieces are taken from the end, so the children are laid down from last to first.
+            let children = nodes[index].children();
             let mine = precedence(&nodes[index]);
-            for (position, operand) in self.operands_reversed(index, &starts).enumerate() {
-                let first = position + 1 == operands;
-                let theirs = precedence(&nodes[operand]);
-                // `a xor b xor c` is read from the left; only that leftmost operand needs no mark.
+            for (position, child) in self.children_reversed(index, &starts).enumerate() {
+                let first = position + 1 == children;
+                let theirs = precedence(&nodes[child]);
+                // `a xor b xor c` is read from the left; only that leftmost child needs no mark.
                 let bare = theirs > mine || (theirs == mine && (first || nodes[index] == Node::Not));
                 if bare {
-                    pieces.push(Piece::Node(operand));
+                    pieces.push(Piece::Node(child));
                 } else {
                     pieces.push(Piece::Text(")"));
-                    pieces.push(Piece::Node(operand));
+                    pieces.push(Piece::Node(child));
                     pieces.push(Piece::Text("("));
                 }
                 if !first {

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
+use super::keywords::{RESERVED, nearest};
 use super::lex::{Kind, Lexer, Token};
 use super::recent::shared;
-use super::words::{RESERVED, nearest};
 use crate::error::{Error, Result, SyntaxError};
 use crate::limits::Limits;
-use crate::value::{LiteralKind, Value, ValueRef, read_number};
+use crate::value::{ConstantType, Value, ValueRef, read_number};
 
 /// A text that is being read, and the token that comes next.
 pub(super) struct Reader<'a> {
@@ -56,7 +56,9 @@ impl Reader<'_> {
     pub(super) fn name(&mut self) -> Result<Arc<str>> {
         let name: Arc<str> = match self.token.kind {
             Kind::QuotedName => self.token.unquoted(self.text).into(),
-            Kind::Word if !RESERVED.iter().any(|keyword| self.is_word(keyword)) => self.word().into(),
+            Kind::Name if !RESERVED.iter().any(|keyword| self.at_keyword(keyword)) => {
+                self.token_text().into()
+            }
             _ => return Err(self.unexpected("the name of an attribute")),
         };
         self.advance()?;
@@ -80,9 +82,9 @@ impl Reader<'_> {
         Ok(Some(weight))
     }
 
-    /// Reads a literal that begins with a word, such as `date '2026-01-02'`, if there is one here.
-    pub(super) fn literal(&mut self) -> Result<Option<Value>> {
-        match self.literal_kind() {
+    /// Reads a constant that begins with a keyword, such as `date '2026-01-02'`, if there is one here.
+    pub(super) fn typed_constant(&mut self) -> Result<Option<Value>> {
+        match self.constant_type() {
             Some(kind) => self.typed_value(kind).map(Some),
             None => Ok(None),
         }
@@ -95,18 +97,20 @@ impl Reader<'_> {
             Kind::Number => {
                 number(text).map_err(|reason| self.locate(self.token, Error::expression(reason)))?
             }
-            Kind::Word if text.eq_ignore_ascii_case("true") => Value::Boolean(true),
-            Kind::Word if text.eq_ignore_ascii_case("false") => Value::Boolean(false),
-            Kind::Word if text.eq_ignore_ascii_case("null") => {
+            Kind::Name if text.eq_ignore_ascii_case("true") => Value::Boolean(true),
+            Kind::Name if text.eq_ignore_ascii_case("false") => Value::Boolean(false),
+            Kind::Name if text.eq_ignore_ascii_case("null") => {
                 return Err(self.unexpected(
                     "a value; `null` is not one, and nothing equals it: write `is null` or `is not null`",
                 ));
             }
-            Kind::Word => {
-                if let Some(kind) = self.literal_kind() {
+            Kind::Name => {
+                if let Some(kind) = self.constant_type() {
                     return self.typed_value(kind);
                 }
-                return Err(self.unexpected_word("a value; a string takes single quotes", &["true", "false"]));
+                return Err(
+                    self.expected_keyword("a value; a string takes single quotes", &["true", "false"])
+                );
             }
             Kind::QuotedName => {
                 return Err(
@@ -119,27 +123,27 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    /// The kind of the typed literal that begins here, which is a word and a string.
-    pub(super) fn literal_kind(&self) -> Option<LiteralKind> {
-        if self.token.kind != Kind::Word {
+    /// The type of the typed constant that begins here, which is a keyword and a string.
+    pub(super) fn constant_type(&self) -> Option<ConstantType> {
+        if self.token.kind != Kind::Name {
             return None;
         }
-        let kind = LiteralKind::from_word(self.word())?;
+        let kind = ConstantType::from_keyword(self.token_text())?;
         let next = Lexer::at(self.text, self.token.end).next();
         next.is_ok_and(|token| token.kind == Kind::String).then_some(kind)
     }
 
-    /// Reads a literal such as `date '2026-01-02'` or `interval '7' day`, whose word is next.
-    pub(super) fn typed_value(&mut self, kind: LiteralKind) -> Result<Value> {
+    /// Reads a typed constant such as `date '2026-01-02'` or `interval '7' day`, whose keyword is next.
+    pub(super) fn typed_value(&mut self, kind: ConstantType) -> Result<Value> {
         let start = self.token;
         self.advance()?;
         let mut text = self.token.unquoted(self.text).into_owned();
         self.advance()?;
-        if kind == LiteralKind::Interval && !text.trim().contains([' ', '\t']) {
-            if self.token.kind != Kind::Word {
+        if kind == ConstantType::Interval && !text.trim().contains([' ', '\t']) {
+            if self.token.kind != Kind::Name {
                 return Err(self.unexpected("a unit such as `day`, `hour`, `minute` or `second`"));
             }
-            text = format!("{text} {}", self.word());
+            text = format!("{text} {}", self.token_text());
             self.advance()?;
         }
         kind.read(&text).map_err(|reason| self.locate(start, Error::expression(reason)))
@@ -155,11 +159,11 @@ impl Reader<'_> {
     }
 
     /// An error in the text of a string, at its place in the whole text.
-    pub(super) fn inside(&self, literal: Token, error: SyntaxError) -> Error {
-        let start = literal.start_of(self.text, error.offset);
+    pub(super) fn inside(&self, quoted: Token, error: SyntaxError) -> Error {
+        let start = quoted.start_of(self.text, error.offset);
         let width = error.excerpt[1].trim_start().chars().count();
-        let marked = self.text[start..literal.end - 1].char_indices().nth(width);
-        let end = marked.map_or(literal.end - 1, |(length, _)| start + length);
+        let marked = self.text[start..quoted.end - 1].char_indices().nth(width);
+        let end = marked.map_or(quoted.end - 1, |(length, _)| start + length);
         Error::syntax(self.text, start..end, error.found, error.expected, error.suggestion.as_deref())
     }
 
@@ -172,16 +176,16 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn word(&self) -> &str {
+    pub(super) fn token_text(&self) -> &str {
         &self.text[self.token.range()]
     }
 
-    pub(super) fn is_word(&self, keyword: &str) -> bool {
-        self.token.kind == Kind::Word && self.word().eq_ignore_ascii_case(keyword)
+    pub(super) fn at_keyword(&self, keyword: &str) -> bool {
+        self.token.kind == Kind::Name && self.token_text().eq_ignore_ascii_case(keyword)
     }
 
-    pub(super) fn take_word(&mut self, keyword: &str) -> Result<bool> {
-        let found = self.is_word(keyword);
+    pub(super) fn take_keyword(&mut self, keyword: &str) -> Result<bool> {
+        let found = self.at_keyword(keyword);
         if found {
             self.advance()?;
         }
@@ -200,8 +204,9 @@ impl Reader<'_> {
     }
 
     /// An error where one of `keywords` may have been meant.
-    pub(super) fn unexpected_word(&self, expected: &str, keywords: &[&'static str]) -> Error {
-        let suggestion = if self.token.kind == Kind::Word { nearest(self.word(), keywords) } else { None };
+    pub(super) fn expected_keyword(&self, expected: &str, keywords: &[&'static str]) -> Error {
+        let suggestion =
+            if self.token.kind == Kind::Name { nearest(self.token_text(), keywords) } else { None };
         self.error_at(self.token, self.token.describe(self.text), expected, suggestion)
     }
 

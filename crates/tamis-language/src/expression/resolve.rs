@@ -1,6 +1,6 @@
 //! What does an expression mean once the time zone is known?
 //!
-//! Expressions keep literals as they were written. Before a matcher compiles one, times without an
+//! Expressions keep constants as they were written. Before a matcher compiles one, times without an
 //! offset become moments, a set with networks becomes a disjunction of ranges of addresses, and expressions about
 //! elements of lists get numbers, so that matchers know nothing of these. Truths and scores stay the same: a set is true if one of its
 //! values is, and scores the best of them, as a disjunction does.
@@ -23,10 +23,10 @@ pub fn resolve<'e>(expression: &'e Expression, zone: &TimeZone) -> Cow<'e, Expre
         return Cow::Borrowed(expression);
     }
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(expression.nodes().len());
-    // Where each operand that waits for its connective ends.
+    // Where each child that waits for its connective ends.
     let mut roots: Vec<usize> = Vec::new();
     for node in expression.nodes() {
-        let first = roots.len() - node.operands();
+        let first = roots.len() - node.children();
         let node = match node {
             Node::Predicate(predicate) => {
                 let mut resolved = resolve_predicate(predicate, zone);
@@ -36,14 +36,14 @@ pub fn resolve<'e>(expression: &'e Expression, zone: &TimeZone) -> Cow<'e, Expre
             }
             // A disjunction of ranges is never directly below another.
             Node::Or(count) => {
-                let mut operands = *count;
+                let mut children = *count;
                 for &root in &roots[first..] {
                     if let Some(Node::Or(inner)) = nodes[root] {
-                        operands += inner - 1;
+                        children += inner - 1;
                         nodes[root] = None;
                     }
                 }
-                Some(Node::Or(operands))
+                Some(Node::Or(children))
             }
             other => Some(other.clone()),
         };

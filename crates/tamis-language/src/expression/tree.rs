@@ -1,8 +1,8 @@
 //! What is an expression, as it was written?
 //!
-//! The tree is stored flat, in postfix order: a node follows its operands. Copying, comparing,
+//! The tree is stored flat, in postfix order: a node follows its children. Copying, comparing,
 //! dropping and evaluating are then loops over a vector, and no depth of nesting can exhaust the
-//! stack. `and` and `or` take two or more operands and never stand directly below themselves;
+//! stack. `and` and `or` take two or more children and never stand directly below themselves;
 //! `xor` and `xnor` take two. This module knows neither text nor events.
 
 use std::borrow::Cow;
@@ -16,24 +16,24 @@ use crate::limits::{self, Limits};
 use crate::truth::Truth;
 use crate::value::Value;
 
-/// One node of an [`Expression`]; its operands precede it.
+/// One node of an [`Expression`]; its children precede it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Node {
     /// `true` or `false`.
     Constant(bool),
     /// A predicate.
     Predicate(Arc<Predicate>),
-    /// The negation of one operand.
+    /// The negation of one child.
     Not,
-    /// All of two or more operands.
+    /// All of two or more children.
     And(u32),
-    /// Some of two or more operands.
+    /// Some of two or more children.
     Or(u32),
-    /// Exactly one of two operands.
+    /// Exactly one of two children.
     Xor,
-    /// Both or neither of two operands.
+    /// Both or neither of two children.
     Xnor,
-    /// Whether one operand is true, false or unknown; itself never unknown.
+    /// Whether one child is true, false or unknown; itself never unknown.
     Is(TruthTest),
 }
 
@@ -72,14 +72,14 @@ impl TruthTest {
         TruthTest::ALL.iter().find(|(test, _)| *test == self).map_or("", |(_, spelling)| spelling)
     }
 
-    /// Whether an operand of this truth passes.
+    /// Whether a child of this truth passes.
     #[inline]
     pub fn holds(self, truth: Truth) -> bool {
         (truth == self.truth) != self.negated
     }
 }
 
-/// The connectives that join operands.
+/// The connectives that join children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Connective {
@@ -90,8 +90,8 @@ pub enum Connective {
 }
 
 impl Node {
-    /// How many operands the node has.
-    pub fn operands(&self) -> usize {
+    /// How many children the node has.
+    pub fn children(&self) -> usize {
         match self {
             Node::Constant(_) | Node::Predicate(_) => 0,
             Node::Not | Node::Is(_) => 1,
@@ -102,17 +102,17 @@ impl Node {
 }
 
 impl Node {
-    /// The truth of a connective or constant whose operands have these truths. The truth of a predicate depends on an
+    /// The truth of a connective or constant whose children have these truths. The truth of a predicate depends on an
     /// event, so here it is unknown.
-    pub fn combine(&self, operands: &[Truth]) -> Truth {
-        let operands = operands.iter().copied();
+    pub fn combine(&self, children: &[Truth]) -> Truth {
+        let children = children.iter().copied();
         match self {
-            Node::Not => !operands.fold(Truth::False, Truth::or),
-            Node::Or(_) => operands.fold(Truth::False, Truth::or),
-            Node::And(_) => operands.fold(Truth::True, Truth::and),
-            Node::Xor => operands.fold(Truth::False, Truth::xor),
-            Node::Xnor => !operands.fold(Truth::False, Truth::xor),
-            Node::Is(test) => Truth::from(test.holds(operands.fold(Truth::False, Truth::or))),
+            Node::Not => !children.fold(Truth::False, Truth::or),
+            Node::Or(_) => children.fold(Truth::False, Truth::or),
+            Node::And(_) => children.fold(Truth::True, Truth::and),
+            Node::Xor => children.fold(Truth::False, Truth::xor),
+            Node::Xnor => !children.fold(Truth::False, Truth::xor),
+            Node::Is(test) => Truth::from(test.holds(children.fold(Truth::False, Truth::or))),
             Node::Constant(value) => Truth::from(*value),
             Node::Predicate(_) => Truth::Unknown,
         }
@@ -173,33 +173,33 @@ impl Expression {
         }))
     }
 
-    /// The negation of `operand`.
-    pub fn negate(operand: &Expression) -> Expression {
+    /// The negation of `child`.
+    pub fn negate(child: &Expression) -> Expression {
         let mut assembler = Assembler::default();
-        assembler.append(operand);
+        assembler.append(child);
         assembler.not();
         assembler.finish()
     }
 
-    /// All of the operands; without any, `true`.
-    pub fn all<'a>(operands: impl IntoIterator<Item = &'a Expression>) -> Expression {
-        Expression::join(Connective::And, operands, true)
+    /// All of the children; without any, `true`.
+    pub fn all<'a>(children: impl IntoIterator<Item = &'a Expression>) -> Expression {
+        Expression::join(Connective::And, children, true)
     }
 
-    /// Some of the operands; without any, `false`.
-    pub fn any<'a>(operands: impl IntoIterator<Item = &'a Expression>) -> Expression {
-        Expression::join(Connective::Or, operands, false)
+    /// Some of the children; without any, `false`.
+    pub fn any<'a>(children: impl IntoIterator<Item = &'a Expression>) -> Expression {
+        Expression::join(Connective::Or, children, false)
     }
 
     fn join<'a>(
         connective: Connective,
-        operands: impl IntoIterator<Item = &'a Expression>,
+        children: impl IntoIterator<Item = &'a Expression>,
         empty: bool,
     ) -> Expression {
         let mut assembler = Assembler::default();
         let mut count = 0;
-        for operand in operands {
-            assembler.append(operand);
+        for child in children {
+            assembler.append(child);
             count += assembler.absorb(connective);
         }
         match count {
@@ -228,10 +228,10 @@ impl Expression {
         assembler.finish()
     }
 
-    /// Whether `operand` has a truth. What `xpath` asks cannot be tested.
-    pub fn is(operand: &Expression, test: TruthTest) -> Result<Expression> {
+    /// Whether `child` has a truth. What `xpath` asks cannot be tested.
+    pub fn is(child: &Expression, test: TruthTest) -> Result<Expression> {
         let mut assembler = Assembler::default();
-        assembler.append(operand);
+        assembler.append(child);
         assembler.is(test)?;
         Ok(assembler.finish())
     }
@@ -265,8 +265,8 @@ impl Expression {
     pub fn depth(&self) -> usize {
         let mut depths: Vec<usize> = Vec::new();
         for node in &self.nodes {
-            let operands = depths.len() - node.operands();
-            let deepest = depths.drain(operands..).max().unwrap_or(0);
+            let children = depths.len() - node.children();
+            let deepest = depths.drain(children..).max().unwrap_or(0);
             depths.push(deepest + 1);
         }
         depths[0]
@@ -302,22 +302,22 @@ impl Expression {
         })
     }
 
-    /// The operands of the outermost connective, first to last.
-    pub fn operands(&self) -> impl Iterator<Item = Expression> {
+    /// The children of the outermost connective, first to last.
+    pub fn children(&self) -> impl Iterator<Item = Expression> {
         let (starts, last) = (self.starts(), self.nodes.len() - 1);
-        let mut operands: Vec<usize> = self.operands_reversed(last, &starts).collect();
-        operands.reverse();
-        operands
+        let mut children: Vec<usize> = self.children_reversed(last, &starts).collect();
+        children.reverse();
+        children
             .into_iter()
-            .map(move |operand| Expression { nodes: self.nodes[starts[operand] as usize..=operand].to_vec() })
+            .map(move |child| Expression { nodes: self.nodes[starts[child] as usize..=child].to_vec() })
     }
 
-    /// For every node, where its operands begin: the index of the first node below it.
+    /// For every node, where its children begin: the index of the first node below it.
     pub fn starts(&self) -> Vec<u32> {
         let mut starts: Vec<u32> = Vec::with_capacity(self.nodes.len());
         let mut open: Vec<u32> = Vec::new();
         for (index, node) in self.nodes.iter().enumerate() {
-            let first = open.len() - node.operands();
+            let first = open.len() - node.children();
             let start = open.get(first).copied().unwrap_or(index as u32);
             open.truncate(first);
             open.push(start);
@@ -326,17 +326,17 @@ impl Expression {
         starts
     }
 
-    /// The operands of the node at `index`, from last to first, given [`Expression::starts`].
-    pub fn operands_reversed<'a>(
+    /// The children of the node at `index`, from last to first, given [`Expression::starts`].
+    pub fn children_reversed<'a>(
         &self,
         index: usize,
         starts: &'a [u32],
     ) -> impl Iterator<Item = usize> + use<'a> {
         let mut next = index;
-        (0..self.nodes[index].operands()).map(move |_| {
-            let operand = next - 1;
-            next = starts[operand] as usize;
-            operand
+        (0..self.nodes[index].children()).map(move |_| {
+            let child = next - 1;
+            next = starts[child] as usize;
+            child
         })
     }
 }
@@ -364,7 +364,7 @@ impl Assembler {
         self.nodes.len()
     }
 
-    /// Whether the operand completed last is the attribute `name` standing alone, read as `= true`.
+    /// Whether the child completed last is the attribute `name` standing alone, read as `= true`.
     pub fn ends_in_bare_attribute(&self, name: &str) -> bool {
         match self.nodes.iter().rev().find(|node| **node != Node::Not) {
             Some(Node::Predicate(predicate)) => {
@@ -394,12 +394,12 @@ impl Assembler {
         self.nodes.push(Node::Not);
     }
 
-    /// Tests the operand completed last.
+    /// Tests the child completed last.
     pub fn is(&mut self, test: TruthTest) -> Result<()> {
         if self.has_xpath {
             let mut open = 1;
             for node in self.nodes.iter().rev() {
-                open = open - 1 + node.operands();
+                open = open - 1 + node.children();
                 if matches!(node, Node::Predicate(predicate) if predicate.as_xpath().is_some()) {
                     return Err(Error::expression("what `xpath` asks cannot be tested with `is`"));
                 }
@@ -412,8 +412,8 @@ impl Assembler {
         Ok(())
     }
 
-    /// How many operands the operand completed last contributes to a `connective` above it: its own
-    /// operands where it is the same `and` or `or`, whose node is then dropped, and itself otherwise.
+    /// How many children the child completed last contributes to a `connective` above it: its own
+    /// children where it is the same `and` or `or`, whose node is then dropped, and itself otherwise.
     pub fn absorb(&mut self, connective: Connective) -> u32 {
         match (connective, self.nodes.last()) {
             (Connective::And, Some(&Node::And(count))) | (Connective::Or, Some(&Node::Or(count))) => {
@@ -424,7 +424,7 @@ impl Assembler {
         }
     }
 
-    /// Joins the last `count` operands, which were absorbed before.
+    /// Joins the last `count` children, which were absorbed before.
     pub fn connect(&mut self, connective: Connective, count: u32) {
         self.nodes.push(match connective {
             Connective::And => Node::And(count),

@@ -27,12 +27,12 @@ impl ATree {
                     self.places.insert(slot, place);
                     return;
                 }
-                NormalNode::Literal(literal) => {
-                    let attribute = attributes.intern(&literal.attribute);
-                    self.leaf(attribute, &literal.test, literal.negated)
+                NormalNode::Predicate(signed) => {
+                    let attribute = attributes.intern(&signed.attribute);
+                    self.leaf(attribute, &signed.test, signed.negated)
                 }
-                NormalNode::And(operands) => self.operator(Kind::And, operands, &built),
-                NormalNode::Or(operands) => self.operator(Kind::Or, operands, &built),
+                NormalNode::And(children) => self.operator(Kind::And, children, &built),
+                NormalNode::Or(children) => self.operator(Kind::Or, children, &built),
             };
             built.push(id);
         }
@@ -107,13 +107,13 @@ impl ATree {
     }
 
     /// The node of an operator over nodes built before; created if it does not exist.
-    fn operator(&mut self, kind: Kind, operands: &[u32], built: &[NodeId]) -> NodeId {
-        let mut members = Vec::with_capacity(operands.len());
-        for &operand in operands {
-            let id = built[operand as usize];
+    fn operator(&mut self, kind: Kind, children: &[u32], built: &[NodeId]) -> NodeId {
+        let mut members = Vec::with_capacity(children.len());
+        for &child in children {
+            let id = built[child as usize];
             let node = self.graph.node(id);
             if node.kind == kind && !self.options.binary {
-                // An operand of the other kind collapsed to a node of this kind, so flatten it.
+                // A child of the other kind collapsed to a node of this kind, so flatten it.
                 members.extend_from_slice(&node.members);
             } else {
                 members.push(id);

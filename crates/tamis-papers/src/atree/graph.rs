@@ -89,7 +89,7 @@ pub(super) struct ATreeNode {
     pub children: Vec<Child>,
     /// The expressions that this node represents.
     pub slots: Vec<Slot>,
-    /// The operands, ascending, none with the same operator; they may differ from `children`.
+    /// The members, ascending, none with the same operator; they may differ from `children`.
     /// Together with the operator they are the identity of the node.
     pub members: Box<[NodeId]>,
     /// How many expressions and members of other nodes refer to it.

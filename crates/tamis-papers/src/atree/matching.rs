@@ -159,7 +159,7 @@ impl Run<'_> {
     /// The truth of a leaf that is not reported.
     fn lazy_truth(&self, leaf: NodeId) -> bool {
         match self.atree.graph.node(leaf).kind {
-            Kind::Leaf { predicate, negated, .. } => self.atree.predicates.literal(
+            Kind::Leaf { predicate, negated, .. } => self.atree.predicates.is_true(
                 predicate,
                 negated,
                 self.atree.missing,

@@ -16,7 +16,7 @@
 //! | `validate` | is the tree consistent? |
 //!
 //! Departures from the paper, besides those noted at the algorithms:
-//! - Identity is the operator and the set of operands, compared in full; the paper's arithmetic
+//! - Identity is the operator and the set of members, compared in full; the paper's arithmetic
 //!   numbers can collide.
 //! - A node has *members*, which define it, and *children*, from which it is evaluated. Use counts
 //!   follow members only, so a node that is kept only as a convenient child is removed with its
@@ -60,12 +60,12 @@ pub struct ATreeOptions {
     /// Whether equal subexpressions of several expressions are one node (4.2.1). Otherwise
     /// expressions share only predicates, and are not evaluated from each other's nodes.
     pub share: bool,
-    /// Whether operators with more than two operands become chains of binary ones, for comparison; false by default.
+    /// Whether operators with more than two members become chains of binary ones, for comparison; false by default.
     pub binary: bool,
     /// Whether only `true` is propagated (5.2.1). Otherwise every decided truth is propagated, and
     /// nothing is on demand.
     pub zero_suppression: bool,
-    /// Whether new nodes are evaluated from existing ones that cover their operands (Alg. 2).
+    /// Whether new nodes are evaluated from existing ones that cover their members (Alg. 2).
     pub reorganise: bool,
     /// Whether existing nodes are evaluated from new ones that cover their children (Alg. 3).
     pub self_adjust: bool,
@@ -99,7 +99,7 @@ pub struct ATreeStats {
     pub predicates: usize,
     /// The highest level of a node; a leaf is at level 1.
     pub levels: u32,
-    /// How often a node is used on average, by expressions and as an operand of other nodes.
+    /// How often a node is used on average, by expressions and as a member of other nodes.
     pub sharing: f64,
 }
 

@@ -253,7 +253,7 @@ fn constants_and_replacement() {
     assert_eq!(fixture.atree.len(), 2);
 }
 
-/// Literals that differ only in weight are one predicate.
+/// Signed predicates that differ only in weight are one predicate.
 #[test]
 fn weights_do_not_make_nodes() {
     let mut fixture = Fixture::new(

@@ -42,7 +42,7 @@ impl ATree {
         let mut children = node.children.iter();
         let truth = match node.kind {
             Kind::Leaf { predicate, negated, .. } => {
-                self.predicates.literal(predicate, negated, self.missing, &scratch.predicates)
+                self.predicates.is_true(predicate, negated, self.missing, &scratch.predicates)
             }
             Kind::And => children.all(|child| scratch.is_true(child.node)),
             _ => children.any(|child| scratch.is_true(child.node)),

@@ -80,7 +80,7 @@ impl ATree {
 
     fn check_leaf(&self, id: NodeId, node: &ATreeNode) -> Checked {
         let Kind::Leaf { predicate, negated, wake } = node.kind else { return Ok(()) };
-        ensure(node.children.is_empty() && node.members.is_empty(), || format!("leaf {id} has operands"))?;
+        ensure(node.children.is_empty() && node.members.is_empty(), || format!("leaf {id} has members"))?;
         ensure(self.leaves[predicate as usize][usize::from(negated)] == Some(id), || {
             format!("leaf {id} is not that of its predicate")
         })?;
@@ -100,7 +100,7 @@ impl ATree {
     }
 
     fn check_operator(&self, id: NodeId, node: &ATreeNode) -> Checked {
-        ensure(node.members.len() > 1 && node.children.len() > 1, || format!("node {id} has one operand"))?;
+        ensure(node.members.len() > 1 && node.children.len() > 1, || format!("node {id} has one member"))?;
         ensure(node.members.is_sorted_by(|a, b| a < b), || {
             format!("the members of node {id} are not a set")
         })?;

@@ -68,7 +68,7 @@ pub(crate) struct CnfScratch {
 
 impl Cnf {
     /// Compiles expressions, whose slots are their positions. If the conjunctive form of one would have more than
-    /// `normal_form` literals, the expression is evaluated on every event instead.
+    /// `normal_form` signed predicates, the expression is evaluated on every event instead.
     pub fn new<'a>(
         expressions: impl IntoIterator<Item = &'a Expression>,
         attributes: &Attributes,
@@ -97,15 +97,18 @@ impl Cnf {
                     refused.push((slot, expression));
                     clauses.push(0);
                 }
-                Ok(parts) => {
+                Ok(found) => {
                     native &= is_in_form(&form, Outer::And);
-                    let literals = builder.literals(&form);
-                    let parts = parts.iter().map(|part| {
-                        part.iter().map(|term| literals[term.literal as usize]).collect::<Vec<_>>()
+                    let signed_predicates = builder.signed_predicates(&form);
+                    let found = found.iter().map(|clause| {
+                        clause
+                            .iter()
+                            .map(|term| signed_predicates[term.predicate as usize])
+                            .collect::<Vec<_>>()
                     });
-                    let parts: Vec<_> = parts.collect();
-                    enter(&mut builder, slot, &parts, &mut negations);
-                    clauses.push(parts.len() as u32);
+                    let found: Vec<_> = found.collect();
+                    enter(&mut builder, slot, &found, &mut negations);
+                    clauses.push(found.len() as u32);
                 }
             }
             starts.push(negations.len() as u32);
@@ -192,19 +195,20 @@ impl Cnf {
 }
 
 /// Adds a slot under the keys of its clauses, and lists its negated predicates.
-fn enter(builder: &mut PostingsBuilder<'_>, slot: Slot, parts: &[Vec<u32>], negations: &mut Vec<Negation>) {
-    let needs_key =
-        |part: &&Vec<u32>| part.iter().all(|&literal| builder.literal(literal).sense != Sense::Negative);
-    let size = parts.iter().filter(needs_key).count() as u32;
+fn enter(builder: &mut PostingsBuilder<'_>, slot: Slot, clauses: &[Vec<u32>], negations: &mut Vec<Negation>) {
+    let needs_key = |clause: &&Vec<u32>| {
+        clause.iter().all(|&signed| builder.signed_predicate(signed).sense != Sense::Negative)
+    };
+    let size = clauses.iter().filter(needs_key).count() as u32;
     let mut number = 0;
-    for (clause, part) in parts.iter().enumerate() {
-        for &literal in part {
-            let sense = builder.literal(literal).sense;
+    for (clause, members) in clauses.iter().enumerate() {
+        for &signed in members {
+            let sense = builder.signed_predicate(signed).sense;
             if sense == Sense::Positive {
-                builder.enter(slot, size, literal, Role::new(Kind::Positive, clause), 1.0);
+                builder.enter(slot, size, signed, Role::new(Kind::Positive, clause), 1.0);
                 continue;
             }
-            builder.enter(slot, size, literal, Role::new(Kind::Negative, number), 0.0);
+            builder.enter(slot, size, signed, Role::new(Kind::Negative, number), 0.0);
             if let Sense::Guarded(attribute) = sense {
                 builder.enter_value(slot, size, attribute, Role::new(Kind::Guard, number));
             }

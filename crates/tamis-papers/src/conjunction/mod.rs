@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::postings::{Hit, Kind, LiteralId, PostingScratch, Postings, PostingsBuilder, Role, Sense};
+use crate::postings::{Hit, Kind, PostingScratch, Postings, PostingsBuilder, Role, Sense, SignedPredicateId};
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::NormalForm;
@@ -19,8 +19,8 @@ use tamis::matcher::extend::Stamped;
 /// The number of a conjunction.
 pub(crate) type ConjunctionId = u32;
 
-/// A literal of a conjunction, and how often it counts towards the score.
-pub(crate) type Factor = (LiteralId, u32);
+/// A signed predicate of a conjunction, and how often it counts towards the score.
+pub(crate) type Factor = (SignedPredicateId, u32);
 
 /// Collects conjunctions.
 #[derive(Debug)]
@@ -39,12 +39,12 @@ impl<'a> ConjunctionBuilder<'a> {
         ConjunctionBuilder { postings, ids: share.then(HashMap::default), sizes: Vec::new() }
     }
 
-    /// The number of each literal of a form, by position.
-    pub fn literals(&mut self, form: &NormalForm) -> Vec<LiteralId> {
-        self.postings.literals(form)
+    /// The number of each signed predicate of a form, by position.
+    pub fn signed_predicates(&mut self, form: &NormalForm) -> Vec<SignedPredicateId> {
+        self.postings.signed_predicates(form)
     }
 
-    /// The number of the conjunction of these literals, each given once, in the order of their normal
+    /// The number of the conjunction of these signed predicates, each given once, in the order of their normal
     /// form, which is the same for equal ones. The conjunction of none is always true. The index numbers
     /// conjunctions otherwise.
     pub fn insert(&mut self, factors: Vec<Factor>) -> ConjunctionId {
@@ -65,29 +65,30 @@ impl<'a> ConjunctionBuilder<'a> {
         let postings = &mut self.postings;
         // Guards for negations that require a value of their attribute, unless another predicate
         // implies it.
-        let literals = factors.iter().map(|&(literal, _)| postings.literal(literal));
-        let implied: Vec<u32> = literals.clone().filter_map(|literal| literal.implies).collect();
-        let mut guards: Vec<u32> = literals
-            .filter_map(|literal| match literal.sense {
+        let signed_predicates = factors.iter().map(|&(signed, _)| postings.signed_predicate(signed));
+        let implied: Vec<u32> = signed_predicates.clone().filter_map(|signed| signed.implies).collect();
+        let mut guards: Vec<u32> = signed_predicates
+            .filter_map(|signed| match signed.sense {
                 Sense::Guarded(attribute) if !implied.contains(&attribute) => Some(attribute),
                 _ => None,
             })
             .collect();
         guards.sort_unstable();
         guards.dedup();
-        let is_positive = |&&(literal, _): &&Factor| postings.literal(literal).sense == Sense::Positive;
+        let is_positive =
+            |&&(signed, _): &&Factor| postings.signed_predicate(signed).sense == Sense::Positive;
         let positive = factors.iter().filter(is_positive).count();
         let size = (positive + guards.len()) as u32;
         let mut number = 0;
-        for &(literal, times) in factors {
-            let role = match postings.literal(literal).sense {
+        for &(signed, times) in factors {
+            let role = match postings.signed_predicate(signed).sense {
                 Sense::Positive => {
                     number += 1;
                     Role::new(Kind::Positive, number - 1)
                 }
                 _ => Role::new(Kind::Negative, 0),
             };
-            postings.enter(id, size, literal, role, f64::from(times));
+            postings.enter(id, size, signed, role, f64::from(times));
         }
         for (guard, number) in guards.into_iter().zip(number..) {
             postings.enter_value(id, size, guard, Role::new(Kind::Positive, number));

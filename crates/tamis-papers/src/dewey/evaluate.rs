@@ -4,13 +4,13 @@
 //! stack instead of recursion: the nodes on the path to the current leaf, alternating `and` and
 //! `or` from the root. A node is closed when the next ID does not pass through it.
 
-use super::label::Part;
+use super::label::Component;
 
 /// A node on the path to the current leaf.
 #[derive(Debug, Clone, Copy)]
 struct PathNode {
     /// The edge that leads to it.
-    part: Part,
+    component: Component,
     result: bool,
     /// For an `and`: the number of the last child explored without a gap.
     explored: u32,
@@ -23,7 +23,7 @@ struct PathNode {
 pub(super) struct Evaluation {
     open: Vec<PathNode>,
     /// The edge to the current leaf, while it is open.
-    leaf: Option<Part>,
+    leaf: Option<Component>,
 }
 
 impl Evaluation {
@@ -31,50 +31,54 @@ impl Evaluation {
     pub fn begin(&mut self) {
         self.open.clear();
         self.leaf = None;
-        self.enter(Part { number: 1, last: true });
+        self.enter(Component { number: 1, last: true });
     }
 
-    fn enter(&mut self, part: Part) {
+    fn enter(&mut self, component: Component) {
         // The root and every second node below it are `and`s.
         let and = self.open.len().is_multiple_of(2);
-        self.open.push(PathNode { part, result: and, explored: 0, last: false });
+        self.open.push(PathNode { component, result: and, explored: 0, last: false });
     }
 
     /// Adds the next true leaf, in the order of IDs. Calls `closed` for every node that is now
-    /// decided, with the number of parts of its ID and its result. Returns the number of parts
+    /// decided, with the number of components of its ID and its result. Returns the number of components
     /// examined.
-    pub fn leaf(&mut self, id: &[Part], mut closed: impl FnMut(usize, bool)) -> usize {
-        // An ID has at least one part: the root is not a leaf.
+    pub fn leaf(&mut self, id: &[Component], mut closed: impl FnMut(usize, bool)) -> usize {
+        // An ID has at least one component: the root is not a leaf.
         let Some((&last, path)) = id.split_last() else { return 0 };
-        let shared = self.open[1..].iter().zip(path).take_while(|(node, part)| node.part == **part).count();
+        let shared = self.open[1..]
+            .iter()
+            .zip(path)
+            .take_while(|(node, component)| node.component == **component)
+            .count();
         self.close(shared, &mut closed);
-        path[shared..].iter().for_each(|&part| self.enter(part));
+        path[shared..].iter().for_each(|&component| self.enter(component));
         self.leaf = Some(last);
         id.len()
     }
 
-    /// Decides all nodes with more than this many parts.
-    fn close(&mut self, parts: usize, closed: &mut impl FnMut(usize, bool)) {
-        if let Some(part) = self.leaf.take() {
-            self.explore(part, true);
+    /// Decides all nodes with more than this many components.
+    fn close(&mut self, components: usize, closed: &mut impl FnMut(usize, bool)) {
+        if let Some(component) = self.leaf.take() {
+            self.explore(component, true);
         }
-        while self.open.len() > parts + 1 {
+        while self.open.len() > components + 1 {
             let depth = self.open.len() - 1;
             let Some(node) = self.open.pop() else { return };
             let result = node.result && (depth % 2 == 1 || node.last);
             closed(depth, result);
-            self.explore(node.part, result);
+            self.explore(node.component, result);
         }
     }
 
     /// Reports the result of a child to the innermost node.
-    fn explore(&mut self, part: Part, result: bool) {
+    fn explore(&mut self, component: Component, result: bool) {
         let and = self.open.len() % 2 == 1;
         let Some(node) = self.open.last_mut() else { return };
         if and {
             node.explored += 1;
-            node.result &= result && part.number == node.explored;
-            node.last = part.last;
+            node.result &= result && component.number == node.explored;
+            node.last = component.last;
         } else {
             node.result |= result;
         }

@@ -14,7 +14,7 @@ mod tests;
 use crate::forest::{Forest, ForestBuilder, Owner, Source};
 use crate::scratch::Working;
 use evaluate::Evaluation;
-use label::{Part, label, read, write};
+use label::{Component, label, read, write};
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::Expression;
@@ -43,7 +43,7 @@ pub struct Dewey {
 pub(crate) struct DeweyScratch {
     leaves: OrderedSet,
     evaluation: Evaluation,
-    id: Vec<Part>,
+    id: Vec<Component>,
     /// Trees that are true.
     found: Vec<u32>,
 }
@@ -71,7 +71,7 @@ impl Dewey {
         let (forest, numbers) = builder.build(expressions, |tree| {
             label(tree.nodes, |source, id| {
                 let start = written.len();
-                id.iter().for_each(|&part| write(part, &mut written));
+                id.iter().for_each(|&component| write(component, &mut written));
                 let id = start..written.len();
                 drafts.push(PendingLeaf { level: tree.level, owner: tree.owner, source, id });
             });
@@ -108,7 +108,7 @@ impl Dewey {
     }
 
     /// Replaces `id` by that of a leaf.
-    fn read_id(&self, leaf: u32, id: &mut Vec<Part>) {
+    fn read_id(&self, leaf: u32, id: &mut Vec<Component>) {
         let leaf = leaf as usize;
         let (mut position, end) = (self.id_starts[leaf] as usize, self.id_starts[leaf + 1] as usize);
         id.clear();

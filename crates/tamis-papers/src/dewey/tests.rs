@@ -4,13 +4,15 @@ use super::*;
 use crate::forest::TreeNode;
 use crate::testing::{self, figure_2, figure_2_holds, leaf};
 
-fn spell(id: &[Part]) -> String {
-    let parts: Vec<_> =
-        id.iter().map(|part| format!("{}{}", part.number, if part.last { "*" } else { "" })).collect();
-    parts.join(".")
+fn spell(id: &[Component]) -> String {
+    let components: Vec<_> = id
+        .iter()
+        .map(|component| format!("{}{}", component.number, if component.last { "*" } else { "" }))
+        .collect();
+    components.join(".")
 }
 
-fn ids(nodes: &[TreeNode]) -> Vec<(char, Vec<Part>)> {
+fn ids(nodes: &[TreeNode]) -> Vec<(char, Vec<Component>)> {
     let mut ids = Vec::new();
     label(nodes, |source, id| match source {
         Source::Conjunction(letter) => ids.push((char::from_u32(letter).unwrap(), id.to_vec())),
@@ -40,10 +42,10 @@ fn roots_of_all_kinds() {
 }
 
 /// The result, and every node that was decided, as its ID and its result.
-fn evaluate(ids: &[Vec<Part>]) -> (bool, Vec<(String, bool)>) {
+fn evaluate(ids: &[Vec<Component>]) -> (bool, Vec<(String, bool)>) {
     let mut evaluation = Evaluation::default();
     let mut decided = Vec::new();
-    let mut before: &[Part] = &[];
+    let mut before: &[Component] = &[];
     evaluation.begin();
     for id in ids {
         evaluation.leaf(id, |depth, result| decided.push((spell(&before[..depth]), result)));
@@ -81,12 +83,13 @@ fn every_set_of_leaves_of_figure_2() {
 
 #[test]
 fn parts_are_as_long_as_they_need() {
-    let parts = [1, 63, 64, 127, 128, 16_384, u32::MAX].map(|number| Part { number, last: number % 2 == 0 });
+    let components =
+        [1, 63, 64, 127, 128, 16_384, u32::MAX].map(|number| Component { number, last: number % 2 == 0 });
     let mut bytes = Vec::new();
-    parts.iter().for_each(|&part| write(part, &mut bytes));
+    components.iter().for_each(|&component| write(component, &mut bytes));
     let mut position = 0;
-    let read: Vec<Part> = parts.iter().map(|_| read(&bytes, &mut position)).collect();
-    assert_eq!(read, parts);
+    let read: Vec<Component> = components.iter().map(|_| read(&bytes, &mut position)).collect();
+    assert_eq!(read, components);
     assert_eq!(position, bytes.len());
 }
 

@@ -1,6 +1,6 @@
 //! Finding common parts of expressions.
 //!
-//! Nodes are canonical: an operator and the sorted set of its operands, compared for equality.
+//! Nodes are canonical: an operator and the sorted set of its children, compared for equality.
 //! Nodes with several uses become shared trees.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ enum SharedNode {
     Or(Box<[u32]>),
 }
 
-/// The nodes of some expressions, operands first.
+/// The nodes of some expressions, children first.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: Vec<SharedNode>,
@@ -30,11 +30,11 @@ pub(super) struct Graph {
 impl Graph {
     /// An upper bound of the number of leaves that a form adds to all trees.
     pub fn most_leaves(form: &NormalForm) -> usize {
-        let operands = form.nodes().iter().map(|node| match node {
-            NormalNode::And(operands) | NormalNode::Or(operands) => operands.len(),
+        let children = form.nodes().iter().map(|node| match node {
+            NormalNode::And(children) | NormalNode::Or(children) => children.len(),
             _ => 0,
         });
-        1 + operands.sum::<usize>()
+        1 + children.sum::<usize>()
     }
 
     /// Removes all expressions.
@@ -47,37 +47,41 @@ impl Graph {
 
     /// Adds an expression, unless it is never true.
     pub fn add(&mut self, slot: Slot, form: &NormalForm, conjunctions: &mut ConjunctionBuilder<'_>) {
-        let literals = conjunctions.literals(form);
+        let signed_predicates = conjunctions.signed_predicates(form);
         let nodes = form.nodes();
-        let is_literal = |operand: &u32| matches!(nodes[*operand as usize], NormalNode::Literal(_));
+        let is_predicate = |child: &u32| matches!(nodes[*child as usize], NormalNode::Predicate(_));
         let mut numbers: Vec<u32> = vec![u32::MAX; nodes.len()];
         for (position, node) in nodes.iter().enumerate() {
             let is_root = position + 1 == nodes.len();
             numbers[position] = match node {
-                // Literals become conjunctions only if something uses them as such.
-                NormalNode::Literal(_) if !is_root => continue,
+                // Signed predicates become conjunctions only if something uses them as such.
+                NormalNode::Predicate(_) if !is_root => continue,
                 NormalNode::Constant(false) => return,
                 NormalNode::Constant(true) => self.leaf(conjunctions.insert(Vec::new())),
-                NormalNode::Literal(_) => self.leaf(conjunctions.insert(vec![(literals[position], 1)])),
-                NormalNode::And(operands) => {
-                    let own = operands.iter().filter(|operand| is_literal(operand));
-                    let own: Vec<_> = own.map(|&operand| (literals[operand as usize], 1)).collect();
-                    let others = operands.iter().filter(|operand| !is_literal(operand));
-                    let mut children: Vec<u32> = others.map(|&operand| numbers[operand as usize]).collect();
-                    if !own.is_empty() {
-                        children.push(self.leaf(conjunctions.insert(own)));
-                    }
-                    self.join(true, children)
+                NormalNode::Predicate(_) => {
+                    self.leaf(conjunctions.insert(vec![(signed_predicates[position], 1)]))
                 }
-                NormalNode::Or(operands) => {
-                    let mut children = Vec::with_capacity(operands.len());
-                    for &operand in operands {
-                        children.push(match is_literal(&operand) {
-                            true => self.leaf(conjunctions.insert(vec![(literals[operand as usize], 1)])),
-                            false => numbers[operand as usize],
+                NormalNode::And(children) => {
+                    let own = children.iter().filter(|child| is_predicate(child));
+                    let own: Vec<_> = own.map(|&child| (signed_predicates[child as usize], 1)).collect();
+                    let others = children.iter().filter(|child| !is_predicate(child));
+                    let mut numbered: Vec<u32> = others.map(|&child| numbers[child as usize]).collect();
+                    if !own.is_empty() {
+                        numbered.push(self.leaf(conjunctions.insert(own)));
+                    }
+                    self.join(true, numbered)
+                }
+                NormalNode::Or(children) => {
+                    let mut numbered = Vec::with_capacity(children.len());
+                    for &child in children {
+                        numbered.push(match is_predicate(&child) {
+                            true => {
+                                self.leaf(conjunctions.insert(vec![(signed_predicates[child as usize], 1)]))
+                            }
+                            false => numbers[child as usize],
                         });
                     }
-                    self.join(false, children)
+                    self.join(false, numbered)
                 }
             };
         }

@@ -39,12 +39,12 @@ pub(crate) enum Owner {
     Shared(u32),
 }
 
-/// A node of a tree. A tree is a list of nodes, each before its operands.
+/// A node of a tree. A tree is a list of nodes, each before its children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeNode {
-    /// A conjunction of this many operands.
+    /// A conjunction of this many children.
     And(u32),
-    /// A disjunction of this many operands.
+    /// A disjunction of this many children.
     Or(u32),
     Leaf(Source),
 }
@@ -161,8 +161,8 @@ pub(crate) fn sizes(nodes: &[TreeNode]) -> Vec<u32> {
     let mut sizes = vec![1; nodes.len()];
     let mut open: Vec<u32> = Vec::new();
     for (position, node) in nodes.iter().enumerate().rev() {
-        if let TreeNode::And(operands) | TreeNode::Or(operands) = *node {
-            let rest = open.len() - operands as usize;
+        if let TreeNode::And(children) | TreeNode::Or(children) = *node {
+            let rest = open.len() - children as usize;
             sizes[position] = open.drain(rest..).sum();
         }
         open.push(sizes[position]);
@@ -175,7 +175,7 @@ pub(crate) mod tests {
     use super::*;
     use tamis::{Limits, parse};
 
-    /// The trees of some expressions as text: `&3` and `|2` before their operands, conjunctions as
+    /// The trees of some expressions as text: `&3` and `|2` before their children, conjunctions as
     /// letters in the order in which they are found, shared trees as `#`.
     pub fn written(texts: &[&str], common: bool) -> Vec<String> {
         let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
@@ -183,8 +183,8 @@ pub(crate) mod tests {
         let mut trees = Vec::new();
         ForestBuilder::new(&attributes, Missing::Unknown, common).build(&expressions, |tree| {
             let nodes = tree.nodes.iter().map(|node| match node {
-                TreeNode::And(operands) => format!("&{operands}"),
-                TreeNode::Or(operands) => format!("|{operands}"),
+                TreeNode::And(children) => format!("&{children}"),
+                TreeNode::Or(children) => format!("|{children}"),
                 TreeNode::Leaf(Source::Conjunction(number)) => char::from(b'a' + *number as u8).to_string(),
                 TreeNode::Leaf(Source::Shared(number)) => format!("#{number}"),
             });
@@ -195,7 +195,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn literals_of_an_and_are_one_conjunction() {
+    fn predicates_of_an_and_are_one_conjunction() {
         assert_eq!(written(&["a and b"], false), ["Slot(0) 0: a"]);
         assert_eq!(written(&["a or b"], false), ["Slot(0) 0: |2 a b"]);
         assert_eq!(written(&["a and b and (c or d and e)"], false), ["Slot(0) 0: &2 |2 a b c"]);
@@ -231,8 +231,8 @@ pub(crate) mod tests {
 
     #[test]
     fn many_nested_xors_stay_linear() {
-        let count = |operands: usize| {
-            let text: Vec<_> = (0..operands).map(|number| format!("(a{number} or b{number})")).collect();
+        let count = |children: usize| {
+            let text: Vec<_> = (0..children).map(|number| format!("(a{number} or b{number})")).collect();
             let expression = parse(&text.join(" xor "), &Limits::none()).unwrap();
             let attributes = Attributes::default();
             let mut nodes = 0;

@@ -14,26 +14,26 @@ pub(super) struct Label {
     pub end: u32,
 }
 
-/// A node whose operands are being labelled.
+/// A node whose children are being labelled.
 struct IntervalFrame {
     and: bool,
     label: Label,
     /// The number of leaves before it.
     left: u32,
-    operands: u32,
+    children: u32,
     seen: u32,
     next: u32,
 }
 
 impl IntervalFrame {
-    /// The interval of the next operand, which has this many leaves.
+    /// The interval of the next child, which has this many leaves.
     fn divide(&mut self, size: u32) -> Label {
         self.seen += 1;
         if !self.and {
             return self.label;
         }
         let begin = if self.seen == 1 { self.label.begin } else { self.next };
-        let end = match (self.seen == self.operands, self.seen == 1) {
+        let end = match (self.seen == self.children, self.seen == 1) {
             (true, _) => self.label.end,
             (false, true) => self.left + size,
             (false, false) => begin + size - 1,
@@ -50,16 +50,16 @@ pub(super) fn label(nodes: &[TreeNode], last: u32, mut found: impl FnMut(Source,
     let mut open: Vec<IntervalFrame> = Vec::new();
     let mut left = 0;
     for (node, &size) in nodes.iter().zip(&sizes) {
-        while open.pop_if(|above| above.seen == above.operands).is_some() {}
+        while open.pop_if(|above| above.seen == above.children).is_some() {}
         let label = open.last_mut().map_or(Label { begin: 1, end: last }, |above| above.divide(size));
         match *node {
             TreeNode::Leaf(source) => {
                 left += 1;
                 found(source, label);
             }
-            TreeNode::And(operands) | TreeNode::Or(operands) => {
+            TreeNode::And(children) | TreeNode::Or(children) => {
                 let and = matches!(node, TreeNode::And(_));
-                open.push(IntervalFrame { and, label, left, operands, seen: 0, next: 0 });
+                open.push(IntervalFrame { and, label, left, children, seen: 0, next: 0 });
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The K-index of Whang et al. 2009 (section 3): expressions by the conjunctions of their disjunctive form.
 //!
-//! Other expressions are converted to this form. If that would take more literals than
+//! Other expressions are converted to this form. If that would take more signed predicates than
 //! [`KIndexOptions::normal_form`] allows, the expression is evaluated on every event instead; an
 //! [`Index`](tamis::Index) rejects it.
 
@@ -31,7 +31,7 @@ pub struct KIndexOptions {
     /// Whether equal conjunctions of several expressions are stored once. Otherwise conjunctions
     /// are in slot order, and a [`KIndexCursor`] can skip.
     pub share: bool,
-    /// The maximum number of literals in the disjunctive form of an expression.
+    /// The maximum number of signed predicates in the disjunctive form of an expression.
     pub normal_form: usize,
 }
 
@@ -88,14 +88,15 @@ impl KIndex {
         for (slot, expression) in (0..).zip(expressions) {
             count = slot + 1;
             let form = normalise(&resolve(expression, attributes.time_zone()));
-            let Ok(parts) = distribute(&form, Outer::Or, options.normal_form) else {
+            let Ok(clauses) = distribute(&form, Outer::Or, options.normal_form) else {
                 refused.push((slot, expression));
                 continue;
             };
             native &= is_in_form(&form, Outer::Or);
-            let literals = builder.literals(&form);
-            for part in parts {
-                let factors = part.iter().map(|term| (literals[term.literal as usize], term.times));
+            let signed_predicates = builder.signed_predicates(&form);
+            for clause in clauses {
+                let factors =
+                    clause.iter().map(|term| (signed_predicates[term.predicate as usize], term.times));
                 let conjunction = builder.insert(factors.collect());
                 conjunctions = conjunctions.max(conjunction + 1);
                 pairs.push((conjunction, slot));

@@ -146,7 +146,7 @@ fn all_sizes() {
     let mut texts: Vec<String> = Vec::new();
     for _ in 0..1500 {
         let size = random(10) + 1;
-        let literals = (0..size).map(|_| {
+        let predicates = (0..size).map(|_| {
             let attribute = random(4);
             match random(8) {
                 0 => format!("a{attribute} != {}", random(5)),
@@ -156,7 +156,7 @@ fn all_sizes() {
                 _ => format!("a{attribute} = {}", random(5)),
             }
         });
-        texts.push(literals.collect::<Vec<_>>().join(" and "));
+        texts.push(predicates.collect::<Vec<_>>().join(" and "));
     }
     let attributes = Attributes::default();
     let expressions = read(&texts);

@@ -1,4 +1,4 @@
-//! Turning literals into keys, and entries into lists.
+//! Turning signed predicates into keys, and entries into lists.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::keys::{Key, Keys};
 use super::{List, Postings};
 use tamis::Missing;
 use tamis::event::{AttributeId, Attributes};
-use tamis::expression::{Literal, NormalForm, NormalNode, Test};
+use tamis::expression::{NormalForm, NormalNode, SignedPredicate, Test};
 use tamis::matcher::extend::csr;
 
 /// A larger set is one key: if many expressions share a set, it would otherwise fill one list per
@@ -18,8 +18,8 @@ const MOST_VALUES: usize = 32;
 /// separate keys.
 const MANY_RANGES: usize = 32;
 
-/// The number of a distinct literal.
-pub(crate) type LiteralId = u32;
+/// The number of a distinct signed predicate.
+pub(crate) type SignedPredicateId = u32;
 
 /// The meaning of an entry for its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Role {
     }
 }
 
-/// The condition under which a literal is true.
+/// The condition under which a signed predicate is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sense {
     /// The event has one of its keys.
@@ -83,11 +83,11 @@ pub(crate) enum Sense {
     Guarded(u32),
 }
 
-/// A literal with its keys.
+/// A signed predicate with its keys.
 #[derive(Debug)]
 pub(crate) struct Interned {
     pub sense: Sense,
-    /// An attribute that has a value whenever the literal is true.
+    /// An attribute that has a value whenever the signed predicate is true.
     pub implies: Option<u32>,
     keys: Box<[(EntryKey, f64)]>,
 }
@@ -115,7 +115,7 @@ pub(crate) struct PostingsBuilder<'a> {
     attributes: &'a Attributes,
     missing: Missing,
     keys: Keys,
-    literals: HashMap<Literal, LiteralId, ahash::RandomState>,
+    signed_predicates: HashMap<SignedPredicate, SignedPredicateId, ahash::RandomState>,
     interned: Vec<Interned>,
     drafts: Vec<PendingEntry>,
     ranges: Vec<(AttributeId, Test)>,
@@ -130,7 +130,7 @@ impl<'a> PostingsBuilder<'a> {
             attributes,
             missing,
             keys: Keys::default(),
-            literals: HashMap::default(),
+            signed_predicates: HashMap::default(),
             interned: Vec::new(),
             drafts: Vec::new(),
             ranges: Vec::new(),
@@ -140,36 +140,36 @@ impl<'a> PostingsBuilder<'a> {
         }
     }
 
-    /// The number of each literal of a form, by position; positions of other nodes are meaningless.
-    pub fn literals(&mut self, form: &NormalForm) -> Vec<LiteralId> {
+    /// The number of each signed predicate of a form, by position; positions of other nodes are meaningless.
+    pub fn signed_predicates(&mut self, form: &NormalForm) -> Vec<SignedPredicateId> {
         let number = |node: &NormalNode| match node {
-            NormalNode::Literal(literal) => self.intern(literal),
-            _ => LiteralId::MAX,
+            NormalNode::Predicate(signed) => self.intern(signed),
+            _ => SignedPredicateId::MAX,
         };
         form.nodes().iter().map(number).collect()
     }
 
-    /// The number of a literal; assigned on first use.
-    fn intern(&mut self, literal: &Literal) -> LiteralId {
-        if let Some(&id) = self.literals.get(literal) {
+    /// The number of a signed predicate; assigned on first use.
+    fn intern(&mut self, signed: &SignedPredicate) -> SignedPredicateId {
+        if let Some(&id) = self.signed_predicates.get(signed) {
             return id;
         }
-        let id = self.interned.len() as LiteralId;
-        let interned = self.translate(literal);
+        let id = self.interned.len() as SignedPredicateId;
+        let interned = self.translate(signed);
         self.interned.push(interned);
-        self.literals.insert(literal.clone(), id);
+        self.signed_predicates.insert(signed.clone(), id);
         id
     }
 
-    pub fn literal(&self, id: LiteralId) -> &Interned {
+    pub fn signed_predicate(&self, id: SignedPredicateId) -> &Interned {
         &self.interned[id as usize]
     }
 
-    fn translate(&mut self, literal: &Literal) -> Interned {
-        let attribute = self.attributes.intern(&literal.attribute);
-        let weight = |position: usize| literal.weights.as_ref().map_or(1.0, |weights| weights[position]);
+    fn translate(&mut self, signed: &SignedPredicate) -> Interned {
+        let attribute = self.attributes.intern(&signed.attribute);
+        let weight = |position: usize| signed.weights.as_ref().map_or(1.0, |weights| weights[position]);
         let keys = &mut self.keys;
-        let (sense, keys) = match (&literal.test, literal.negated) {
+        let (sense, keys) = match (&signed.test, signed.negated) {
             // `is not null` means having a value. Like every negated predicate, it does not score.
             (Test::IsNull, true) => (Sense::Positive, [(EntryKey::Key(keys.value(attribute)), 0.0)].into()),
             (Test::In(values), _) if values.len() <= MOST_VALUES => {
@@ -180,7 +180,7 @@ impl<'a> PostingsBuilder<'a> {
                 (Sense::Positive, pairs.collect())
             }
             (test, _) => {
-                let best = literal.weights.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+                let best = signed.weights.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
                 let best = if best.is_finite() { best } else { 1.0 };
                 let place = match is_range(test) {
                     false => EntryKey::Key(keys.predicate(attribute, test)),
@@ -196,20 +196,20 @@ impl<'a> PostingsBuilder<'a> {
                 (Sense::Positive, [(place, best)].into())
             }
         };
-        let presence = matches!(literal.test, Test::Exists | Test::IsNull);
-        let sense = match (literal.negated, &literal.test, self.missing) {
+        let presence = matches!(signed.test, Test::Exists | Test::IsNull);
+        let sense = match (signed.negated, &signed.test, self.missing) {
             (false, ..) | (true, Test::IsNull, _) => sense,
             (true, Test::Exists, _) | (true, _, Missing::False) => Sense::Negative,
             (true, _, Missing::Unknown) => Sense::Guarded(attribute),
         };
-        let implies = (sense == Sense::Positive && (!presence || literal.negated)).then_some(attribute);
+        let implies = (sense == Sense::Positive && (!presence || signed.negated)).then_some(attribute);
         Interned { sense, implies, keys }
     }
 
-    /// Adds an id under the keys of a literal, with its weight multiplied by `times`.
-    pub fn enter(&mut self, id: u32, size: u32, literal: LiteralId, role: Role, times: f64) {
-        for position in 0..self.interned[literal as usize].keys.len() {
-            let (key, weight) = self.interned[literal as usize].keys[position];
+    /// Adds an id under the keys of a signed predicate, with its weight multiplied by `times`.
+    pub fn enter(&mut self, id: u32, size: u32, signed: SignedPredicateId, role: Role, times: f64) {
+        for position in 0..self.interned[signed as usize].keys.len() {
+            let (key, weight) = self.interned[signed as usize].keys[position];
             self.push(id, size, key, role, if role.kind() == Kind::Positive { weight * times } else { 0.0 });
         }
     }

@@ -14,7 +14,7 @@
 //! | `exists`, `is null` | the presence of the attribute |
 //!
 //! Predicates here have no sign. Negated ones are not searched for but evaluated on request
-//! ([`PredicateIndex::literal`]), because most of them hold for most events.
+//! ([`PredicateIndex::is_true`]), because most of them hold for most events.
 
 mod attribute;
 mod ranges;
@@ -197,7 +197,7 @@ impl PredicateIndex {
     }
 
     /// Whether a signed predicate is true for the event searched last.
-    pub fn literal(
+    pub fn is_true(
         &self,
         id: PredicateId,
         negated: bool,

@@ -92,8 +92,8 @@ fn compare(changes: &[(Predicate, bool)], events: &[String]) -> Result<(), TestC
         for (id, attribute, test) in &distinct {
             for missing in [Missing::Unknown, Missing::False] {
                 let truth = truth(*attribute, test, missing);
-                prop_assert_eq!(index.literal(*id, false, missing, &scratch), truth == Truth::True);
-                prop_assert_eq!(index.literal(*id, true, missing, &scratch), !truth == Truth::True);
+                prop_assert_eq!(index.is_true(*id, false, missing, &scratch), truth == Truth::True);
+                prop_assert_eq!(index.is_true(*id, true, missing, &scratch), !truth == Truth::True);
             }
         }
     }

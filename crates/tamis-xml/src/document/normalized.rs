@@ -78,11 +78,11 @@ mod tests {
             (0..=original.len()).filter(|at| original.is_char_boundary(*at)).collect();
         for &start in &boundaries {
             for &end in boundaries.iter().filter(|end| **end >= start) {
-                let words: Vec<&str> = original[start..end]
+                let tokens: Vec<&str> = original[start..end]
                     .split([' ', '\t', '\n', '\r'])
-                    .filter(|word| !word.is_empty())
+                    .filter(|token| !token.is_empty())
                     .collect();
-                assert_eq!(runs.slice(start, end), words.join(" "), "{:?}", &original[start..end]);
+                assert_eq!(runs.slice(start, end), tokens.join(" "), "{:?}", &original[start..end]);
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Which piece of its path does each filter wait for?
 //!
 //! XFilter and Hybrid split a path into pieces and keep, per piece, a list of the filters that wait
-//! for it (Diao et al. 2003, 3.1 and 3.3). When a piece is found at a level where a filter waits
+//! for it (Diao et al. 2003, 3.1 and 3.3). When a piece is found at a depth where a filter waits
 //! for it, the filter's next piece is added to its list, until the element that was found ends.
 //!
-//! Departures: a distance over wildcards and `//` keeps the minimum number of levels, which the
+//! Departures: a distance over wildcards and `//` is kept as a minimum, which the
 //! paper's -1 discards. Of promotions that differ only in being found deeper, only the first is
 //! kept, which bounds the lists polynomially on recursive documents.
 
@@ -17,7 +17,7 @@ use crate::symbols::{Label, PathId, Symbols};
 pub struct Piece {
     /// The list on which filters wait for the piece.
     pub list: u32,
-    /// The minimum number of levels from the end of the previous piece to the end of this one.
+    /// The minimum difference in depth from the end of the previous piece to the end of this one.
     pub distance: u32,
     /// Whether the distance is exact.
     pub exact: bool,
@@ -25,11 +25,11 @@ pub struct Piece {
     pub path: Option<PathId>,
 }
 
-/// A filter that waits for a piece at a level, or from a level on.
+/// A filter that waits for a piece at a depth, or from a depth on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
     piece: u32,
-    level: u32,
+    depth: u32,
     exact: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct CandidateScratch {
     lists: Vec<Vec<Waiting>>,
     /// The lists that promotions were added to, in order.
     promoted: Vec<u32>,
-    /// For every piece, whether a filter waits for it from some level on.
+    /// For every piece, whether a filter waits for it from some depth on.
     below: Vec<bool>,
     open: Vec<(NodeIndex, usize)>,
     found: Vec<u32>,
@@ -104,13 +104,13 @@ pub fn walk(
             }
         }
         path.push(labels.of(symbols, document, index));
-        let level = path.len() as u32;
+        let depth = path.len() as u32;
         found.clear();
         pieces.ending(path, states, starts, found);
         passed.clear();
         for &list in found.iter() {
             pieces.initial(list, path, &mut |piece| passed.push(piece));
-            let fits = |waiting: &&Waiting| waiting.level == level || !waiting.exact && waiting.level < level;
+            let fits = |waiting: &&Waiting| waiting.depth == depth || !waiting.exact && waiting.depth < depth;
             passed.extend(lists[list as usize].iter().filter(fits).map(|waiting| waiting.piece));
         }
         open.push((node.end, promoted.len()));
@@ -123,7 +123,7 @@ pub fn walk(
                 continue;
             }
             let next = &pieces.pieces()[piece as usize + 1];
-            let waiting = Waiting { piece: piece + 1, level: level + next.distance, exact: next.exact };
+            let waiting = Waiting { piece: piece + 1, depth: depth + next.distance, exact: next.exact };
             let list = &mut lists[next.list as usize];
             let covered =
                 |known: &Waiting| known.piece == waiting.piece && (!known.exact || *known == waiting);

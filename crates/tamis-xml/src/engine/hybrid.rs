@@ -100,10 +100,10 @@ impl Pieces for Hybrid {
     }
 
     fn initial(&self, list: u32, labels: &[Label], each: &mut dyn FnMut(u32)) {
-        let level = labels.len() as u32;
+        let depth = labels.len() as u32;
         for &piece in &self.initial[list as usize] {
             let Piece { distance, exact, .. } = self.pieces[piece as usize];
-            if level == distance || !exact && level > distance {
+            if depth == distance || !exact && depth > distance {
                 each(piece);
             }
         }

@@ -52,7 +52,7 @@ impl Default for Nfa {
 }
 
 impl Nfa {
-    /// Adds a path: for each step, whether it may skip levels, and its test.
+    /// Adds a path: for each step, whether it may skip elements, and its test.
     pub fn add(&mut self, steps: &[(bool, SymbolTest)], path: PathId) {
         let mut state = 0;
         for &(descendant, test) in steps {

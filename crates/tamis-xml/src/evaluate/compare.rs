@@ -11,12 +11,12 @@ use crate::document::NodeIndex;
 use crate::meter::Metered;
 use crate::xpath::Comparison;
 
-/// Compares a string with a literal, in the same way as a node's string value.
-pub fn compare_string(comparison: Comparison, string: &str, literal: &str) -> bool {
+/// Compares a string with a constant, in the same way as a node's string value.
+pub fn compare_string(comparison: Comparison, string: &str, constant: &str) -> bool {
     match comparison {
-        Comparison::Equal => string == literal,
-        Comparison::NotEqual => string != literal,
-        _ => comparison.numbers(to_number(string), to_number(literal)),
+        Comparison::Equal => string == constant,
+        Comparison::NotEqual => string != constant,
+        _ => comparison.numbers(to_number(string), to_number(constant)),
     }
 }
 
@@ -64,12 +64,12 @@ impl<'e> Evaluation<'e> {
         };
         match (comparison, other) {
             (_, Value::Number(number)) => self.some(nodes, numbers(*number)),
-            (Comparison::Equal | Comparison::NotEqual, Value::String(literal)) => self
+            (Comparison::Equal | Comparison::NotEqual, Value::String(constant)) => self
                 .some(nodes, |string| {
-                    (compare_string(comparison, string, literal), equality_cost(string, literal))
+                    (compare_string(comparison, string, constant), equality_cost(string, constant))
                 }),
-            (_, Value::String(literal)) => {
-                let (number, cost) = number_and_cost(literal);
+            (_, Value::String(constant)) => {
+                let (number, cost) = number_and_cost(constant);
                 self.meter.spend(cost)?;
                 self.some(nodes, numbers(number))
             }
@@ -99,8 +99,8 @@ impl<'e> Evaluation<'e> {
                 };
                 let (many, few, kept) = if swap { (others, ones, left) } else { (ones, others, right) };
                 if let [one] = few {
-                    let literal = document.string(*one);
-                    return self.some(many, |string| (string == literal, equality_cost(string, literal)));
+                    let constant = document.string(*one);
+                    return self.some(many, |string| (string == constant, equality_cost(string, constant)));
                 }
                 self.with_strings(kept, few, |this, strings| {
                     this.some(many, |string| (strings.contains(string), string.len() / 8))

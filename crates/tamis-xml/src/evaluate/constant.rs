@@ -47,7 +47,7 @@ impl<'e> Evaluation<'e> {
     /// once.
     pub(super) fn constant(&mut self, id: NodeId, context: Context) -> Metered<Option<Rc<Constant<'e>>>> {
         let node = self.xpath.node(id);
-        let cheap = matches!(node.kind, Kind::Literal(_) | Kind::Number(_));
+        let cheap = matches!(node.kind, Kind::String(_) | Kind::Number(_));
         if self.nesting == 0 || node.contextual || node.positional || cheap {
             return Ok(None);
         }

@@ -165,14 +165,14 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// XPath 1.0, 4.1: the elements whose attribute of type ID is one of the words of a text, or of the
+    /// XPath 1.0, 4.1: the elements whose attribute of type ID is one of the tokens of a text, or of the
     /// string values of nodes.
     fn identified(&mut self, argument: NodeId, context: Context) -> Metered<Vec<NodeIndex>> {
         let document = self.document;
         let mut found = Vec::new();
         let mut look_up = |this: &mut Self, text: &str| {
             this.meter.spend(1 + text.len())?;
-            found.extend(words(text).filter_map(|word| document.identified(word)));
+            found.extend(tokens(text).filter_map(|token| document.identified(token)));
             this.meter.spend(found.len())
         };
         let operand = self.operand(argument, context)?;
@@ -243,17 +243,17 @@ fn slice<'e>(text: Cow<'e, str>, range: std::ops::Range<usize>) -> Cow<'e, str> 
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_ascii() && is_space(c as u8)).filter(|word| !word.is_empty())
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_ascii() && is_space(c as u8)).filter(|token| !token.is_empty())
 }
 
 fn normalize(text: &str) -> String {
     let mut normalized = String::with_capacity(text.len());
-    for word in words(text) {
+    for token in tokens(text) {
         if !normalized.is_empty() {
             normalized.push(' ');
         }
-        normalized.push_str(word);
+        normalized.push_str(token);
     }
     normalized
 }

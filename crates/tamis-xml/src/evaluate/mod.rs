@@ -145,7 +145,7 @@ impl<'e> Evaluation<'e> {
             Kind::Arithmetic(..) | Kind::Negate(_) | Kind::Number(_) => {
                 Value::Number(self.number(id, context)?)
             }
-            Kind::Literal(text) => Value::String(Cow::Borrowed(text)),
+            Kind::String(text) => Value::String(Cow::Borrowed(text)),
             Kind::Union(_) | Kind::Path(_) => Value::Nodes(self.nodes(id, context)?),
             Kind::Call(function, arguments) => self.call(*function, arguments, context)?,
         })

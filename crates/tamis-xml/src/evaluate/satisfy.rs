@@ -81,7 +81,7 @@ impl Evaluation<'_> {
                     }
                 };
                 match other {
-                    Kind::Literal(text) => self.beginnings(path, &|string| {
+                    Kind::String(text) => self.beginnings(path, &|string| {
                         (compare_string(comparison, string, text), string.len().min(text.len()) / 16)
                     }),
                     Kind::Number(number) => self.beginnings(path, &numbers(*number)),

@@ -13,7 +13,7 @@ pub enum Token<'t> {
     AnyOf(&'t str),
     /// `*` as a name test.
     Any,
-    Literal(&'t str),
+    String(&'t str),
     Number(f64),
     /// `$name`
     Variable(&'t str),
@@ -53,7 +53,7 @@ pub fn lex(text: &str) -> Result<Vec<Spanned<'_>>> {
                     let expected = format!("a closing {first} for the string that begins here");
                     return Err(Error::syntax(text, at..at + 1, found, expected, None));
                 };
-                (Token::Literal(&rest[1..1 + length]), length + 2)
+                (Token::String(&rest[1..1 + length]), length + 2)
             }
             '*' if after_operand => (Token::Symbol("*"), 1),
             '*' => (Token::Any, 1),
@@ -132,7 +132,7 @@ impl Token<'_> {
             Token::Name(prefix, local) => format!("`{prefix}:{local}`"),
             Token::AnyOf(prefix) => format!("`{prefix}:*`"),
             Token::Any => "`*`".into(),
-            Token::Literal(_) => "a string".into(),
+            Token::String(_) => "a string".into(),
             Token::Number(_) => "a number".into(),
             Token::Variable(name) => format!("`${name}`"),
             Token::Symbol(symbol) => format!("`{symbol}`"),

@@ -122,7 +122,7 @@ pub enum Type {
 }
 
 impl Type {
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Type::Nodes => "a node-set",
             Type::Boolean => "a boolean",
@@ -155,7 +155,7 @@ pub enum Kind {
     Arithmetic(NodeId, Vec<(Operation, NodeId)>),
     Negate(NodeId),
     Union(Vec<NodeId>),
-    Literal(Arc<str>),
+    String(Arc<str>),
     Number(f64),
     Call(Function, Box<[NodeId]>),
     Path(Path),

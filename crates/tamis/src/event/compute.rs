@@ -158,8 +158,8 @@ impl Event {
                 results.extend(field(argument).and_then(Field::size).map(|size| (size, false)));
             }
             (Function::Type, [argument]) => {
-                let word = field(argument).and_then(|field| self.type_of(field));
-                results.extend(word.map(|word| (word, false)));
+                let name = field(argument).and_then(|field| self.type_of(field));
+                results.extend(name.map(|name| (name, false)));
             }
             (Function::IsUnknown, [argument]) => {
                 let known = field(argument).is_some_and(|field| !field.null && field.start < field.end);
@@ -180,7 +180,8 @@ impl Event {
                     if let Some(field) =
                         field(argument).filter(|field| !field.null && field.start < field.end)
                     {
-                        results.extend(self.operands(field).map(|(value, float)| (value.to_value(), float)));
+                        results
+                            .extend(self.arguments_of(field).map(|(value, float)| (value.to_value(), float)));
                         break;
                     }
                 }
@@ -192,7 +193,7 @@ impl Event {
                 let count = (field.end - field.start) as usize;
                 limits::check("values of a term", "term_values", count, settings.limits.term_values)?;
                 let mut context = self.context(*function, settings);
-                for (value, float) in self.operands(field) {
+                for (value, float) in self.arguments_of(field) {
                     context.floating = float;
                     let result = function.apply(&[value], &context);
                     results.extend(result.map(|result| (result, function.gives_float(float))));
@@ -204,7 +205,7 @@ impl Event {
     }
 
     /// The values of a field, each with whether it is a float.
-    fn operands(&self, field: Field) -> impl ExactSizeIterator<Item = (ValueRef<'_>, bool)> {
+    fn arguments_of(&self, field: Field) -> impl ExactSizeIterator<Item = (ValueRef<'_>, bool)> {
         let is_float = |position| !self.floats.is_empty() && self.floats.binary_search(&position).is_ok();
         (field.start..field.end).zip(self.values_of(field)).map(move |(at, value)| (value, is_float(at)))
     }
@@ -231,7 +232,7 @@ impl Event {
             let values = match argument {
                 Argument::Constant(value) => vec![(value.as_ref(), false)],
                 Argument::Attribute(attribute) => match self.field(*attribute, given) {
-                    Some(field) if !field.null => self.operands(field).collect(),
+                    Some(field) if !field.null => self.arguments_of(field).collect(),
                     _ => Vec::new(),
                 },
             };
@@ -261,15 +262,15 @@ impl Event {
         Ok(())
     }
 
-    /// The word for the type of an attribute.
+    /// The name of the type of an attribute.
     fn type_of(&self, field: Field) -> Option<Value> {
-        let word = match field.shape {
+        let name = match field.shape {
             Shape::List { .. } => "list",
             Shape::Object => "object",
             Shape::Plain if field.null => "null",
             Shape::Plain => self.values_of(field).next()?.type_name(),
         };
-        Some(Value::from(word))
+        Some(Value::from(name))
     }
 }
 

@@ -45,10 +45,10 @@ impl Hierarchy {
         let mut above = HashMap::default();
         for &value in parents.keys() {
             let mut all: Vec<Value> = Vec::new();
-            let mut level = parents[value].clone();
-            while !level.is_empty() {
+            let mut generation = parents[value].clone();
+            while !generation.is_empty() {
                 let mut next = Vec::new();
-                for parent in level {
+                for parent in generation {
                     if parent == value || all.len() > MOST_ABOVE {
                         let reason = match parent == value {
                             true => "is above itself".to_owned(),
@@ -61,7 +61,7 @@ impl Hierarchy {
                         next.extend(parents.get(parent).into_iter().flatten().copied());
                     }
                 }
-                level = next;
+                generation = next;
             }
             above.insert(value.clone(), all.into());
         }
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(above(&geo, "Paris"), [""; 0]);
         let refused = Hierarchy::tree([pair("a", "b"), pair("b", "c"), pair("c", "a")]).unwrap_err();
         assert!(refused.to_string().contains("is above itself"));
-        let chain = (0..400i64).map(|level| (Value::Integer(level), Value::Integer(level + 1)));
+        let chain = (0..400i64).map(|number| (Value::Integer(number), Value::Integer(number + 1)));
         assert!(Hierarchy::tree(chain).unwrap_err().to_string().contains("256 values above"));
     }
 

@@ -85,7 +85,7 @@ pub struct Event {
     /// Reused memory: terms to be computed, and the values of one, each with whether it is a float.
     waiting: BinaryHeap<Reverse<AttributeId>>,
     results: Vec<(Value, bool)>,
-    /// The elements of lists that expressions test one by one, and their number at all levels.
+    /// The elements of lists that expressions test one by one, and their number at all depths.
     elements: Vec<ElementList>,
     element_count: usize,
     /// Whether the elements of lists are kept after they have been tested.

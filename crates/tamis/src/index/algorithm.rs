@@ -81,7 +81,7 @@ pub(super) struct Settings<'a> {
     pub attributes: &'a Arc<Attributes>,
     pub missing: Missing,
     pub algorithm: Algorithm,
-    /// The maximum number of literals in a normal form.
+    /// The maximum number of signed predicates in a normal form.
     pub normal_form: usize,
     /// Events that resemble those to come.
     pub sample: &'a [Event],

@@ -194,7 +194,7 @@ impl Plan {
             Node::Or(..=PARTS) if columns.len() > 1 && deepest > 0 => Plan::Or,
             _ => return Ok(Plan::Columns(columns, Box::new(Probe::new(expression, setting)?))),
         };
-        let parts = expression.operands().map(|part| Plan::new(&part, deepest - 1, setting));
+        let parts = expression.children().map(|part| Plan::new(&part, deepest - 1, setting));
         Ok(make(parts.collect::<Result<_>>()?))
     }
 

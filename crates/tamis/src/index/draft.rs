@@ -106,20 +106,21 @@ pub(super) fn must_be_known_first(text: &str) -> bool {
         memchr::memchr_iter(b'(', bytes).any(|open| {
             let before = bytes[..open].trim_ascii_end();
             // There may be a comment in between.
-            [&b"any"[..], b"all", b"none", b"*/"].iter().any(|word| {
-                let start = before.len().checked_sub(word.len());
-                start.is_some_and(|start| before[start..].eq_ignore_ascii_case(word))
+            [&b"any"[..], b"all", b"none", b"*/"].iter().any(|keyword| {
+                let start = before.len().checked_sub(keyword.len());
+                start.is_some_and(|start| before[start..].eq_ignore_ascii_case(keyword))
             })
-        }) || contains_word(text, b"--")
+        }) || contains_keyword(text, b"--")
     };
-    contains_word(text, b"xpath") || asks_elements()
+    contains_keyword(text, b"xpath") || asks_elements()
 }
 
-/// Whether a text contains a word, which is written in lower case here, in any case.
-fn contains_word(text: &str, word: &[u8]) -> bool {
-    let (bytes, first) = (text.as_bytes(), word[0]);
-    memchr::memchr2_iter(first, first.to_ascii_uppercase(), bytes)
-        .any(|start| bytes[start..].get(..word.len()).is_some_and(|part| part.eq_ignore_ascii_case(word)))
+/// Whether a text contains a keyword, which is written in lower case here, in any case.
+fn contains_keyword(text: &str, keyword: &[u8]) -> bool {
+    let (bytes, first) = (text.as_bytes(), keyword[0]);
+    memchr::memchr2_iter(first, first.to_ascii_uppercase(), bytes).any(|start| {
+        bytes[start..].get(..keyword.len()).is_some_and(|part| part.eq_ignore_ascii_case(keyword))
+    })
 }
 
 /// Whether ids are distinct. Most are numbered in ascending order, which is seen without a table.

@@ -180,7 +180,7 @@ impl ElementIndex for Elements {
 }
 
 thread_local! {
-    /// Working memory, one per nesting level of lists that are being matched.
+    /// Working memory, one per depth of nested lists that are being matched.
     static SCRATCH: RefCell<Vec<MatchScratch>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -52,7 +52,7 @@ pub struct CompileRequest<'a> {
     pub attributes: &'a Attributes,
     /// What predicates answer on attributes without a value.
     pub missing: Missing,
-    /// The most literals that the normal form of an expression may have.
+    /// The most signed predicates that the normal form of an expression may have.
     pub normal_form: usize,
 }
 

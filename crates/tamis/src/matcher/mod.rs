@@ -120,7 +120,7 @@ pub enum Pruning {
 pub struct Scratch {
     /// Truths of predicates on the current event.
     memo: Stamped<Truth>,
-    /// Truths of operands waiting for their operator.
+    /// Truths of children waiting for their operator.
     stack: Vec<Truth>,
     compiled: compiled::Working,
     batch: compiled::BatchState,

@@ -83,7 +83,7 @@ impl Scan {
                         if *negated { !truth } else { truth }
                     }
                     Step::Combine(node) => {
-                        let first = scratch.stack.len() - node.operands();
+                        let first = scratch.stack.len() - node.children();
                         let truth = node.combine(&scratch.stack[first..]);
                         scratch.stack.truncate(first);
                         truth

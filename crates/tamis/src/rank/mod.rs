@@ -2,7 +2,7 @@
 //!
 //! The score is defined on the normal form, for all shapes of expressions. A positive predicate scores
 //! the highest product of its own weight and the event's weight among the values that satisfy it; a
-//! negated one scores nothing. `and` adds the scores of its operands, and `or` takes the highest score of its true operands. For
+//! negated one scores nothing. `and` adds the scores of its children, and `or` takes the highest score of its true children. For
 //! disjunctive and conjunctive forms this is the score of Whang et al. 2009, section 2.4. Nothing here
 //! knows how matches are found.
 //!

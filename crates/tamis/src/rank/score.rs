@@ -6,7 +6,7 @@ use super::weights::EventWeights;
 use super::{COARSE_SUM, is_coarse};
 use crate::deadline::Timer;
 use crate::event::{AttributeId, Attributes, Event, Presence};
-use crate::expression::{Expression, Literal, NormalNode, Test, normalise, resolve};
+use crate::expression::{Expression, NormalNode, SignedPredicate, Test, normalise, resolve};
 use crate::predicate::Check;
 use crate::reusable::Stamped;
 use crate::truth::{Missing, Truth};
@@ -24,9 +24,9 @@ const OR: u32 = 3;
 #[derive(Debug)]
 pub struct Scores {
     missing: Missing,
-    literals: Vec<Scored>,
+    signed_predicates: Vec<Scored>,
     /// All normal forms, one after the other. A node is a head, of a kind and a number, which is the
-    /// literal's, or counts the operands that follow by their position among the nodes.
+    /// signed predicate's, or counts the children that follow by their position among the nodes.
     words: Vec<u32>,
     /// Where each expression begins in `words`.
     starts: Vec<u32>,
@@ -38,13 +38,13 @@ pub struct Scores {
 struct Scored {
     attribute: AttributeId,
     check: Check,
-    literal: Literal,
+    signed: SignedPredicate,
 }
 
 /// Working memory of scoring, one per thread.
 #[derive(Debug, Default)]
 pub struct ScoreScratch {
-    /// By literal: its score on the current event.
+    /// By signed predicate: its score on the current event.
     memo: Stamped<f64>,
     nodes: Vec<f64>,
     /// How many expressions were scored.
@@ -61,9 +61,9 @@ impl Scores {
         missing: Missing,
     ) -> Scores {
         #[expect(clippy::mutable_key_type, reason = "what a pattern caches is no part of its identity")]
-        let mut numbers: HashMap<Literal, u32, ahash::RandomState> = HashMap::default();
+        let mut numbers: HashMap<SignedPredicate, u32, ahash::RandomState> = HashMap::default();
         let (mut words, mut starts, mut bounds) = (Vec::new(), vec![0], Vec::new());
-        let mut literals: Vec<Scored> = Vec::new();
+        let mut signed_predicates: Vec<Scored> = Vec::new();
         let mut nodes: Vec<f64> = Vec::new();
         for expression in expressions {
             nodes.clear();
@@ -73,15 +73,15 @@ impl Scores {
                         words.push(CONSTANT | u32::from(*value) << 2);
                         0.0
                     }
-                    NormalNode::Literal(literal) => {
-                        let number = *numbers.entry(literal.clone()).or_insert_with(|| {
-                            let attribute = attributes.intern(&literal.attribute);
-                            let check = Check::new(&literal.test);
-                            literals.push(Scored { attribute, check, literal: literal.clone() });
-                            literals.len() as u32 - 1
+                    NormalNode::Predicate(signed) => {
+                        let number = *numbers.entry(signed.clone()).or_insert_with(|| {
+                            let attribute = attributes.intern(&signed.attribute);
+                            let check = Check::new(&signed.test);
+                            signed_predicates.push(Scored { attribute, check, signed: signed.clone() });
+                            signed_predicates.len() as u32 - 1
                         });
                         words.push(LITERAL | number << 2);
-                        literal_bound(literal)
+                        predicate_bound(signed)
                     }
                     NormalNode::And(children) => {
                         words.push(AND | (children.len() as u32) << 2);
@@ -99,12 +99,12 @@ impl Scores {
             bounds.push(nodes.last().copied().unwrap_or(0.0));
             starts.push(words.len() as u32);
         }
-        Scores { missing, literals, words, starts, bounds }
+        Scores { missing, signed_predicates, words, starts, bounds }
     }
 
     /// Begins with an event: what was found out about the last one is forgotten.
     pub fn begin(&self, event: &Event, scratch: &mut ScoreScratch) {
-        scratch.memo.begin(self.literals.len());
+        scratch.memo.begin(self.signed_predicates.len());
         scratch.timer = Timer::new(event.deadline());
     }
 
@@ -137,15 +137,16 @@ impl Scores {
                     Some(known) => known,
                     None if scratch.timer.look() => return None,
                     None => {
-                        let score = self.literals[number as usize].score(event, weights, self.missing);
+                        let score =
+                            self.signed_predicates[number as usize].score(event, weights, self.missing);
                         scratch.memo.set(number as usize, score);
                         score
                     }
                 },
                 _ => {
-                    let operands = &self.words[position..position + number as usize];
-                    position += operands.len();
-                    let mut scores = operands.iter().map(|&operand| scratch.nodes[operand as usize]);
+                    let children = &self.words[position..position + number as usize];
+                    position += children.len();
+                    let mut scores = children.iter().map(|&child| scratch.nodes[child as usize]);
                     match kind {
                         AND => scores.try_fold(0.0, |sum, score| (score >= 0.0).then(|| add(sum, score))),
                         _ => Some(scores.fold(NOT_TRUE, f64::max)),
@@ -165,7 +166,7 @@ impl Scores {
 
     /// Whether sums of the weights are exact.
     pub(crate) fn is_coarse(&self) -> bool {
-        let weights = self.literals.iter().flat_map(|scored| scored.literal.weights.iter().flatten());
+        let weights = self.signed_predicates.iter().flat_map(|scored| scored.signed.weights.iter().flatten());
         self.bounds.iter().all(|bound| *bound <= COARSE_SUM) && weights.copied().all(is_coarse)
     }
 
@@ -173,7 +174,7 @@ impl Scores {
     pub fn bytes(&self) -> usize {
         4 * (self.words.len() + self.starts.len())
             + 8 * self.bounds.len()
-            + size_of::<Scored>() * self.literals.len()
+            + size_of::<Scored>() * self.signed_predicates.len()
     }
 }
 
@@ -182,9 +183,9 @@ fn add(sum: f64, score: f64) -> f64 {
     (sum + score).min(f64::MAX)
 }
 
-fn literal_bound(literal: &Literal) -> f64 {
-    match &literal.weights {
-        _ if literal.negated => 0.0,
+fn predicate_bound(signed: &SignedPredicate) -> f64 {
+    match &signed.weights {
+        _ if signed.negated => 0.0,
         None => 1.0,
         Some(weights) => weights.iter().copied().fold(0.0, f64::max),
     }
@@ -192,19 +193,19 @@ fn literal_bound(literal: &Literal) -> f64 {
 
 impl Scored {
     fn score(&self, event: &Event, weights: &EventWeights, missing: Missing) -> f64 {
-        let Scored { attribute, check, literal } = self;
+        let Scored { attribute, check, signed } = self;
         let presence = event.get(*attribute);
-        if literal.negated {
+        if signed.negated {
             return if !check.truth(presence, missing) == Truth::True { 0.0 } else { NOT_TRUE };
         }
         let pair = |value: ValueRef<'_>| weights.of_pair(*attribute, value);
-        match (&literal.test, presence) {
+        match (&signed.test, presence) {
             (Test::Exists, Presence::Values(values)) => values.map(pair).fold(0.0, f64::max),
             (Test::Exists, Presence::Null) => weights.of_attribute(*attribute),
             (Test::IsNull, Presence::Null | Presence::Missing) => weights.of_attribute(*attribute),
             (_, Presence::Values(values)) => {
                 let satisfying = values.filter(|value| check.holds(*value));
-                let scores = satisfying.map(|value| (literal.weight(value) * pair(value)).min(f64::MAX));
+                let scores = satisfying.map(|value| (signed.weight(value) * pair(value)).min(f64::MAX));
                 scores.fold(NOT_TRUE, f64::max)
             }
             _ => NOT_TRUE,

@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tamis::event::{Attributes, Presence};
 use tamis::expression::{Operand, Operator, Predicate, TruthTest};
-use tamis::value::{LiteralKind, Value, ValueRef};
+use tamis::value::{ConstantType, Value, ValueRef};
 use tamis::{Event, Expression, Limits};
 
 pub const ATTRIBUTES: [&str; 7] = ["a", "b", "c", "d", "u.v", "u.w", "not a \"plain\" name"];
 const STRINGS: [&str; 10] = ["", "a", "ab", "abc", "b%_", "it's", "ü", "üb", "\\", "zz\n\u{1f980}"];
 const PATTERNS: [&str; 8] = ["%", "a%", "%b", "%b%", "_", "a_c", "b\\%\\_", ""];
-/// Typed literals that are near each other, and ordered among those of their kind.
+/// Typed constants that are near each other, and ordered among those of their kind.
 const TIMES: [(&str, &str); 9] = [
     ("timestamp", "2026-01-02T00:00Z"),
     ("timestamp", "2026-01-02T00:00:00.000000001Z"),
@@ -58,14 +58,14 @@ fn number() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn literal((word, text): (&str, &str)) -> Value {
-    LiteralKind::from_word(word).unwrap().read(text).unwrap()
+fn constant((keyword, text): (&str, &str)) -> Value {
+    ConstantType::from_keyword(keyword).unwrap().read(text).unwrap()
 }
 
 /// Two values of one type that JSON does not know.
 fn typed_pair() -> impl Strategy<Value = (Value, Value)> {
-    fn pair(literals: &'static [(&'static str, &'static str)]) -> impl Strategy<Value = (Value, Value)> {
-        (select(literals), select(literals)).prop_map(|(low, high)| (literal(low), literal(high)))
+    fn pair(constants: &'static [(&'static str, &'static str)]) -> impl Strategy<Value = (Value, Value)> {
+        (select(constants), select(constants)).prop_map(|(low, high)| (constant(low), constant(high)))
     }
     prop_oneof![2 => pair(&TIMES), 1 => pair(&SPANS), 1 => pair(&ADDRESSES), 1 => pair(&VERSIONS)]
 }
@@ -87,7 +87,7 @@ pub fn value() -> impl Strategy<Value = Value> {
 }
 
 fn member() -> impl Strategy<Value = Value> {
-    prop_oneof![8 => value(), 1 => select(&NETWORKS).prop_map(literal)]
+    prop_oneof![8 => value(), 1 => select(&NETWORKS).prop_map(constant)]
 }
 
 fn weights(count: usize, weighted: bool) -> impl Strategy<Value = Vec<f64>> {
@@ -144,13 +144,13 @@ pub fn expression() -> impl Strategy<Value = Expression> {
     ];
     leaf.prop_recursive(5, 40, 4, |inner| {
         prop_oneof![
-            2 => inner.clone().prop_map(|operand| Expression::negate(&operand)),
-            4 => vec(inner.clone(), 1..5).prop_map(|operands| Expression::all(&operands)),
-            4 => vec(inner.clone(), 1..5).prop_map(|operands| Expression::any(&operands)),
+            2 => inner.clone().prop_map(|child| Expression::negate(&child)),
+            4 => vec(inner.clone(), 1..5).prop_map(|children| Expression::all(&children)),
+            4 => vec(inner.clone(), 1..5).prop_map(|children| Expression::any(&children)),
             1 => (inner.clone(), inner.clone()).prop_map(|(left, right)| Expression::xor(&left, &right)),
             1 => (inner.clone(), inner.clone()).prop_map(|(left, right)| Expression::xnor(&left, &right)),
-            1 => (inner, select(&TruthTest::ALL)).prop_map(|(operand, (test, _))| {
-                Expression::is(&operand, test).unwrap()
+            1 => (inner, select(&TruthTest::ALL)).prop_map(|(child, (test, _))| {
+                Expression::is(&child, test).unwrap()
             }),
         ]
     })
@@ -160,14 +160,14 @@ pub fn expression() -> impl Strategy<Value = Expression> {
 fn json_text(value: &Value) -> String {
     match value {
         Value::String(text) => serde_json::json!(&**text).to_string(),
-        other => match other.as_ref().worded() {
+        other => match other.as_ref().as_typed_constant() {
             Some(_) => serde_json::json!(format!("{MARK}{other}")).to_string(),
             None => other.to_string(),
         },
     }
 }
 
-/// Before the literal of a value that JSON does not know.
+/// Before the constant of a value that JSON does not know.
 const MARK: char = '\u{1}';
 
 fn json_value(scalar: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value = String> {

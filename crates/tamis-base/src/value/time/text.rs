@@ -73,10 +73,10 @@ pub(in crate::value) fn read_offset(bytes: &[u8]) -> Option<i64> {
 /// The span that a text such as `7 day`, `1.5 seconds` or `1 day 2 hours` denotes; or why it denotes none.
 pub fn read_interval(text: &str) -> Result<Duration, String> {
     const EXAMPLE: &str = "an interval is a number and a unit, as in `interval '7' day`";
-    let mut words = text.split_ascii_whitespace();
+    let mut fields = text.split_ascii_whitespace();
     let mut total: Option<i128> = None;
-    while let Some(number) = words.next() {
-        let unit = words.next().ok_or(EXAMPLE)?.to_ascii_lowercase();
+    while let Some(number) = fields.next() {
+        let unit = fields.next().ok_or(EXAMPLE)?.to_ascii_lowercase();
         let unit = unit.strip_suffix('s').unwrap_or(&unit);
         let nanoseconds: i128 = match unit {
             "week" => 604_800_000_000_000,

@@ -29,7 +29,7 @@ impl Xml {
 }
 
 impl DocumentWriter<'_> {
-    fn element(&mut self, number: u32, level: u32, text: &mut String) {
+    fn element(&mut self, number: u32, depth: u32, text: &mut String) {
         let workload = self.workload;
         let element = &workload.schema.elements[number as usize];
         let values = &workload.elements[number as usize];
@@ -50,8 +50,8 @@ impl DocumentWriter<'_> {
         if element.content.text {
             write_number(self.random.between(1, values.own), text);
         }
-        if let Some(particle) = element.content.particle.as_ref().filter(|_| level < workload.depth) {
-            self.particle(particle, level + 1, text);
+        if let Some(particle) = element.content.particle.as_ref().filter(|_| depth < workload.depth) {
+            self.particle(particle, depth + 1, text);
         }
         if text.len() == begun {
             text.pop();
@@ -63,7 +63,7 @@ impl DocumentWriter<'_> {
         text.push('>');
     }
 
-    fn particle(&mut self, particle: &Particle, level: u32, text: &mut String) {
+    fn particle(&mut self, particle: &Particle, depth: u32, text: &mut String) {
         let (low, high) = particle.repeat.range(self.workload.repeats);
         for _ in 0..self.random.between(low, high) {
             match &particle.kind {
@@ -72,14 +72,14 @@ impl DocumentWriter<'_> {
                         return;
                     };
                     self.left = left;
-                    self.element(*number, level, text);
+                    self.element(*number, depth, text);
                 }
                 Kind::Sequence(members) => {
-                    members.iter().for_each(|member| self.particle(member, level, text));
+                    members.iter().for_each(|member| self.particle(member, depth, text));
                 }
                 Kind::Choice(members) => {
                     let chosen = self.random.below(members.len() as u32);
-                    self.particle(&members[chosen as usize], level, text);
+                    self.particle(&members[chosen as usize], depth, text);
                 }
             }
         }

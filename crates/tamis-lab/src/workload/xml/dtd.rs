@@ -70,13 +70,13 @@ impl Reader {
     }
 
     fn declaration(&mut self, text: &str, depth: usize) -> Result<(), String> {
-        let (keyword, rest) = word(text);
+        let (keyword, rest) = token(text);
         match keyword {
             "ENTITY" => self.declare_entity(rest, depth),
             "NOTATION" => Ok(()),
             "ELEMENT" => {
                 let text = self.replace(rest, depth, false)?;
-                let (name, content) = word(&text);
+                let (name, content) = token(&text);
                 check_name(name)?;
                 if self.elements.len() == ELEMENTS {
                     return Err(format!("there are more than {ELEMENTS} elements"));
@@ -86,7 +86,7 @@ impl Reader {
             }
             "ATTLIST" => {
                 let text = self.replace(rest, depth, false)?;
-                let (element, rest) = word(&text);
+                let (element, rest) = token(&text);
                 check_name(element)?;
                 let names = attribute_names(rest)?;
                 self.attributes.push((element.into(), names));
@@ -101,7 +101,7 @@ impl Reader {
         let Some(text) = text.trim_start().strip_prefix('%') else {
             return Ok(()); // a general entity
         };
-        let (name, rest) = word(text);
+        let (name, rest) = token(text);
         check_name(name)?;
         let value = match quoted(rest.trim_start()) {
             Some((value, _)) => Some(self.replace(value, depth, true)?),
@@ -209,7 +209,7 @@ fn reference(text: &str) -> Option<(&str, &str)> {
     check_name(name).is_ok().then_some((name, rest))
 }
 
-fn word(text: &str) -> (&str, &str) {
+fn token(text: &str) -> (&str, &str) {
     let text = text.trim_start();
     let end = text.find(|next: char| next.is_whitespace() || "(\"'".contains(next)).unwrap_or(text.len());
     text.split_at(end)
@@ -239,21 +239,21 @@ fn is_plain(name: &str) -> bool {
 fn attribute_names(mut rest: &str) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     loop {
-        let (name, after) = word(rest);
+        let (name, after) = token(rest);
         if name.is_empty() && after.is_empty() {
             return Ok(names);
         }
         if name.is_empty() {
             return Err("the name of an attribute is expected".into());
         }
-        let (kind, after) = word(after);
+        let (kind, after) = token(after);
         let after = after.trim_start();
         rest = match after.strip_prefix('(').filter(|_| kind.is_empty() || kind == "NOTATION") {
             Some(group) => past(group, ")").ok_or(format!("the values of @{name} do not end"))?.1,
             None if kind.is_empty() => return Err(format!("the attribute @{name} has no type")),
             None => after,
         };
-        let (default, after) = word(rest);
+        let (default, after) = token(rest);
         rest = match default {
             "#REQUIRED" | "#IMPLIED" => after,
             "" | "#FIXED" => quoted(after.trim_start()).ok_or(format!("@{name} has no default"))?.1,

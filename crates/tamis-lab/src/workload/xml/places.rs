@@ -70,17 +70,17 @@ impl<'a> Places<'a> {
     /// Chooses a query and returns its length. A `*` step has no element.
     pub fn choose(&mut self, choices: &mut Choices, steps: &mut Steps) -> usize {
         let mut at = self.start;
-        for level in 0..self.depth {
+        for depth in 0..self.depth {
             let place = &self.places[at as usize];
-            if level > 0 {
+            if depth > 0 {
                 // All remaining lengths are equally likely.
                 let longer =
-                    f64::from(self.depth - level) / f64::from(self.depth - level + 1) * place.fertile;
+                    f64::from(self.depth - depth) / f64::from(self.depth - depth + 1) * place.fertile;
                 if choices.choose([1.0 - longer, longer]) {
-                    return level as usize;
+                    return depth as usize;
                 }
             }
-            let step = &mut steps[level as usize];
+            let step = &mut steps[depth as usize];
             *step = Step::default();
             step.wildcard = choices.choose([self.wildcard, 1.0 - self.wildcard]);
             if step.wildcard {

@@ -152,10 +152,10 @@ impl Xml {
         text.push(']');
     }
 
-    /// Appends a path of at most `levels` steps below an element.
-    fn write_nested(&self, element: u32, levels: u32, random: &mut Random, text: &mut String) {
+    /// Appends a path of at most `most` steps below an element.
+    fn write_nested(&self, element: u32, most: u32, random: &mut Random, text: &mut String) {
         let mut steps = Steps::default();
-        let wanted = random.between(1, levels) as usize;
+        let wanted = random.between(1, most) as usize;
         let length = self.descend(element, random, &mut steps[..wanted]);
         self.disguise(&mut steps[..length], random);
         text.push('[');
@@ -178,9 +178,9 @@ impl Xml {
         let mut at = vec![0.0; self.schema.elements.len()];
         at[self.schema.root as usize] = 1.0;
         let (mut steps, mut descendants, mut moved) = (0.0, 0.0, 0.0);
-        for level in 0..self.depth {
-            // The probability that the walk reaches this level and was meant to be this long.
-            let here = at.iter().sum::<f64>() * f64::from(self.depth - level) / f64::from(self.depth);
+        for depth in 0..self.depth {
+            // The probability that the walk reaches this depth and was meant to be this long.
+            let here = at.iter().sum::<f64>() * f64::from(self.depth - depth) / f64::from(self.depth);
             let either = descendant + (1.0 - descendant) * moved;
             steps += here;
             descendants += here * either * (1.0 - wildcard);

@@ -158,7 +158,7 @@ impl Schema {
         false
     }
 
-    /// The figures to expect of documents with at most `depth` levels and at most `repeats`
+    /// The figures to expect of documents of at most `depth` and at most `repeats`
     /// repetitions.
     pub fn expected(&self, depth: u32, repeats: u32) -> Expected {
         let count = self.elements.len();
@@ -170,13 +170,13 @@ impl Schema {
                 empty[number] = particle.empty(repeats);
             }
         }
-        // Per element at a level: the elements from it down, the leaves among them, and the sum of
+        // Per element at a depth: the elements from it down, the leaves among them, and the sum of
         // their depths.
         let mut below = vec![(1.0, 1.0, f64::from(depth)); count];
-        for level in (1..depth).rev() {
+        for here in (1..depth).rev() {
             let inside = |number: usize| {
                 let leaf = empty[number];
-                let mut sums = (1.0, leaf, leaf * f64::from(level));
+                let mut sums = (1.0, leaf, leaf * f64::from(here));
                 for (expected, child) in counts[number].iter().zip(&below) {
                     sums.0 += expected * child.0;
                     sums.1 += expected * child.1;

@@ -142,9 +142,9 @@ fn a_document_type_of_ones_own() {
 fn broken_and_hostile_document_types() {
     let groups = format!("<!ELEMENT a {}a{}>", "(".repeat(100), ")".repeat(100));
     let mut laughs = String::from("<!ENTITY % e0 'hahahahahahahahaha'>");
-    (1..40).for_each(|level| {
-        let below = format!("%e{};", level - 1);
-        laughs.push_str(&format!("<!ENTITY % e{level} '{below}{below}{below}{below}'>"));
+    (1..40).for_each(|number| {
+        let below = format!("%e{};", number - 1);
+        laughs.push_str(&format!("<!ENTITY % e{number} '{below}{below}{below}{below}'>"));
     });
     let many: String = (0..10_001).map(|number| format!("<!ELEMENT e{number} EMPTY>")).collect();
     for (text, message) in [

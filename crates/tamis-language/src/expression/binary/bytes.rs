@@ -312,8 +312,9 @@ mod tests {
     #[test]
     fn values_are_written_in_few_bytes_and_read_again() {
         let number = |number: f64| Value::number(number).unwrap();
-        let kind =
-            |word: &str, text: &str| crate::value::LiteralKind::from_word(word).unwrap().read(text).unwrap();
+        let kind = |keyword: &str, text: &str| {
+            crate::value::ConstantType::from_keyword(keyword).unwrap().read(text).unwrap()
+        };
         let long = "x".repeat(64);
         for (value, length) in [
             (Value::Integer(0), 1),

@@ -2,12 +2,12 @@
 //!
 //! The nodes are written in postfix order, as an [`Expression`] holds them. A node begins with one byte, which says
 //! what it is. Behind that of a predicate follow the number of its attribute in a [`NameTable`], its operand
-//! and, if it has any, its weights; behind that of an `and` or `or` of many operands follows their number:
+//! and, if it has any, its weights; behind that of an `and` or `or` of many children follows their number:
 //!
 //! ```text
 //! state = 'CA' and age > 17      00 00 12 'C' 'A'    = attribute 0, a text of two bytes
 //!                                0c 01 61            > attribute 1, 17
-//!                                45                  and of two operands
+//!                                45                  and of two children
 //! ```
 //!
 //! Every expression has exactly one encoding with a given table. [`decode`] is a loop over the bytes: it
@@ -40,10 +40,10 @@ const XOR: u8 = NOT + 1;
 const XNOR: u8 = XOR + 1;
 /// The first of the truth tests, in the order of [`TruthTest::ALL`].
 const IS: u8 = XNOR + 1;
-/// More than [`MOST_INLINE`] operands, whose number follows.
+/// More than [`MOST_INLINE`] children, whose number follows.
 const MANY_AND: u8 = IS + TruthTest::ALL.len() as u8;
 const MANY_OR: u8 = MANY_AND + 1;
-/// Two operands; the bytes that follow stand for up to [`MOST_INLINE`].
+/// Two children; the bytes that follow stand for up to [`MOST_INLINE`].
 const AND: u8 = MANY_OR + 1;
 const OR: u8 = AND + (MOST_INLINE - 1) as u8;
 const UNUSED: u8 = OR + (MOST_INLINE - 1) as u8;
@@ -123,7 +123,7 @@ pub fn decode_test(bytes: &[u8]) -> Option<Test> {
     bytes.is_empty().then(|| predicate.test().clone())
 }
 
-/// What the decoder remembers of an operand that no connective has taken yet.
+/// What the decoder remembers of a child that no connective has taken yet.
 #[derive(Clone, Copy, PartialEq)]
 enum Root {
     And,
@@ -163,10 +163,10 @@ pub fn decode(bytes: &[u8], names: &NameTable) -> Option<Expression> {
             Node::Or(_) => Root::Or,
             _ => Root::Other,
         };
-        let operands = open.len().checked_sub(node.operands())?;
-        for (operand, asked) in open.drain(operands..) {
+        let children = open.len().checked_sub(node.children())?;
+        for (child, asked) in open.drain(children..) {
             // An `and` below an `and` is one `and`.
-            if operand == root && root != Root::Other {
+            if child == root && root != Root::Other {
                 return None;
             }
             asks_xpath |= asked;
@@ -181,7 +181,7 @@ pub fn decode(bytes: &[u8], names: &NameTable) -> Option<Expression> {
     (open.len() == 1).then(|| Expression::from_nodes(nodes))
 }
 
-/// The number of operands, where there are many.
+/// The number of children, where there are many.
 fn many(bytes: &mut Bytes<'_>) -> Option<u32> {
     bytes.number()?.try_into().ok().filter(|count| *count > MOST_INLINE)
 }
@@ -317,7 +317,7 @@ mod tests {
         let one = 81;
         for bytes in [
             &[][..],
-            // Two roots, an operand too few, an `and` in an `and`, a connective of one operand.
+            // Two roots, a child too few, an `and` in an `and`, a connective of one child.
             &[TRUE, TRUE],
             &[NOT],
             &[TRUE, AND],

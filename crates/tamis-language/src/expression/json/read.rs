@@ -10,7 +10,7 @@ use crate::expression::reader::number;
 use crate::expression::term::{DEEPEST, Term};
 use crate::expression::tree::{Assembler, Connective, Expression, TruthTest};
 use crate::limits::{self, Limits};
-use crate::value::{LITERAL_WORDS, LiteralKind, Value};
+use crate::value::{CONSTANT_KEYWORDS, ConstantType, Value};
 
 /// Reads an expression from its JSON form.
 pub fn from_json(text: &str, limits: &Limits) -> Result<Expression> {
@@ -29,11 +29,11 @@ pub fn from_json(text: &str, limits: &Limits) -> Result<Expression> {
     Ok(expression)
 }
 
-/// A connective whose operands are being read.
+/// A connective whose children are being read.
 enum Frame {
     Not,
     Is(TruthTest),
-    Many { connective: Connective, operands: usize, count: u32 },
+    Many { connective: Connective, children: usize, count: u32 },
 }
 
 struct Reader<'a> {
@@ -47,7 +47,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn expression(&mut self) -> Result<()> {
-        'operand: loop {
+        'child: loop {
             limits::check("operators and predicates", "nodes", self.assembler.len(), self.limits.nodes)?;
             limits::check("nesting of an expression", "depth", self.frames.len(), self.limits.depth)?;
             let peek = self.peek()?;
@@ -61,12 +61,12 @@ impl Reader<'_> {
                     let key = key.map_err(|error| self.malformed(&error))?;
                     if let Some(test) = key.as_deref().and_then(TruthTest::from_spelling) {
                         self.frames.push(Frame::Is(test));
-                        continue 'operand;
+                        continue 'child;
                     }
                     let connective = match key.as_deref() {
                         Some("not") => {
                             self.frames.push(Frame::Not);
-                            continue 'operand;
+                            continue 'child;
                         }
                         Some("and") => Some(Connective::And),
                         Some("or") => Some(Connective::Or),
@@ -80,9 +80,9 @@ impl Reader<'_> {
                                 return Err(self.wrong("an array of operands"));
                             }
                             let first = self.json.known_array().map_err(|error| self.malformed(&error))?;
-                            self.frames.push(Frame::Many { connective, operands: 0, count: 0 });
+                            self.frames.push(Frame::Many { connective, children: 0, count: 0 });
                             if first.is_some() {
-                                continue 'operand;
+                                continue 'child;
                             }
                             self.close(connective, 0, 0)?;
                         }
@@ -96,7 +96,7 @@ impl Reader<'_> {
                 }
                 _ => return Err(self.wrong("an object, `true` or `false`")),
             }
-            // An operand is complete: give it to the connectives it may complete in turn.
+            // A child is complete: give it to the connectives it may complete in turn.
             loop {
                 match self.frames.last_mut() {
                     None => return Ok(()),
@@ -111,25 +111,25 @@ impl Reader<'_> {
                         self.assembler.is(test).map_err(|error| self.place_error(error))?;
                         self.end_object()?;
                     }
-                    Some(Frame::Many { connective, operands, count }) => {
-                        *operands += 1;
+                    Some(Frame::Many { connective, children, count }) => {
+                        *children += 1;
                         *count += self.assembler.absorb(*connective);
-                        let (connective, operands, count) = (*connective, *operands, *count);
+                        let (connective, children, count) = (*connective, *children, *count);
                         let next = self.json.array_step().map_err(|error| self.malformed(&error))?;
                         if next.is_some() {
-                            continue 'operand;
+                            continue 'child;
                         }
-                        self.close(connective, operands, count)?;
+                        self.close(connective, children, count)?;
                     }
                 }
             }
         }
     }
 
-    /// Ends a connective after its array has been read and its operands absorbed.
-    fn close(&mut self, connective: Connective, operands: usize, count: u32) -> Result<()> {
+    /// Ends a connective after its array has been read and its children absorbed.
+    fn close(&mut self, connective: Connective, children: usize, count: u32) -> Result<()> {
         self.frames.pop();
-        match (connective, operands, count) {
+        match (connective, children, count) {
             (Connective::Xor | Connective::Xnor, given, _) if given != 2 => {
                 let message = format!("exactly two operands of `xor` or `xnor`, not {given}");
                 return Err(self.wrong(&message));
@@ -261,12 +261,13 @@ impl Reader<'_> {
         }
     }
 
-    /// A literal such as `{"date": "2026-01-02"}`.
+    /// A typed constant such as `{"date": "2026-01-02"}`.
     fn typed_value(&mut self) -> Result<Value> {
-        let expected = || format!("an object of one member, which is one of {}", LITERAL_WORDS.join(", "));
-        let word = self.json.known_object().map(|word| word.map(str::to_owned));
-        let word = word.map_err(|error| self.malformed(&error))?;
-        let Some(kind) = word.as_deref().and_then(LiteralKind::from_word) else {
+        let expected =
+            || format!("an object of one member, which is one of {}", CONSTANT_KEYWORDS.join(", "));
+        let keyword = self.json.known_object().map(|keyword| keyword.map(str::to_owned));
+        let keyword = keyword.map_err(|error| self.malformed(&error))?;
+        let Some(kind) = keyword.as_deref().and_then(ConstantType::from_keyword) else {
             return Err(self.wrong(&expected()));
         };
         let text = self.string("the literal's text as a string")?;
@@ -280,7 +281,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a term at a level of nesting.
+    /// Reads a term at a depth of nesting.
     fn term(&mut self, depth: usize) -> Result<Term> {
         const EXPECTED: &str = "a term: an object with `attribute`, `value`, or `function` and `arguments`";
         limits::check("nesting of a term", "term_depth", depth, self.limits.term_depth.min(DEEPEST))?;

@@ -50,11 +50,11 @@ pub fn to_json(expression: &Expression) -> String {
         };
         out.push_str(open);
         pieces.push(Piece::Text(close));
-        for (position, operand) in expression.operands_reversed(index, &starts).enumerate() {
+        for (position, child) in expression.children_reversed(index, &starts).enumerate() {
             if position > 0 {
                 pieces.push(Piece::Text(","));
             }
-            pieces.push(Piece::Node(operand));
+            pieces.push(Piece::Node(child));
         }
     }
     out
@@ -203,8 +203,8 @@ pub fn write_value(out: &mut String, value: ValueRef<'_>) {
     match value {
         ValueRef::String(text) => write_string(out, text),
         other => {
-            let _ = match other.worded() {
-                Some((word, text)) => write!(out, r#"{{"{word}":"{text}"}}"#),
+            let _ = match other.as_typed_constant() {
+                Some((keyword, text)) => write!(out, r#"{{"{keyword}":"{text}"}}"#),
                 None => write!(out, "{other}"),
             };
         }

@@ -1,24 +1,24 @@
 //! Which expression does a text describe?
 //!
 //! A hand-written operator-precedence parser with one explicit stack: linear in the text, and as deep as the limits
-//! allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. This file connects operands; `predicate`
+//! allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. This file connects children; `predicate`
 //! parses one, `plain` the most frequent ones, and `question` those that are written as functions.
 
+mod call;
 mod elements;
 mod plain;
 mod predicate;
-mod question;
 
 use std::ops::{Deref, DerefMut};
 
 pub use elements::read_inner;
 
+use super::keywords::{OPERATOR_KEYWORDS, nearest};
 use super::lex::{Kind, Token};
 use super::predicate::{Operand, Operator};
 use super::reader::Reader;
 use super::term::{Function, Term, Type};
 use super::tree::{Assembler, Connective, Expression, TruthTest};
-use super::words::{OPERATOR_WORDS, nearest};
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::truth::Truth;
@@ -41,12 +41,12 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Expression> {
     Ok(expression)
 }
 
-/// What waits for an operand.
+/// What waits for a child.
 enum Frame {
     /// An open parenthesis.
     Group(Token),
     Not,
-    /// A connective with the number of operands it has so far.
+    /// A connective with the number of children it has so far.
     Chain(Connective, u32),
 }
 
@@ -95,9 +95,9 @@ impl Parser<'_> {
     /// Parses an expression up to the end of the text, or up to the `)` that ends a condition on elements.
     fn expression(&mut self) -> Result<()> {
         loop {
-            self.operand()?;
+            self.child()?;
             loop {
-                while self.is_word("is") {
+                while self.at_keyword("is") {
                     self.truth_test()?;
                 }
                 while let Some(Frame::Not) = self.frames.last() {
@@ -148,12 +148,12 @@ impl Parser<'_> {
     }
 
     /// Parses any `not` and `(`, then one predicate or constant.
-    fn operand(&mut self) -> Result<()> {
+    fn child(&mut self) -> Result<()> {
         loop {
             match self.token.kind {
                 Kind::Open => self.push(Frame::Group(self.token))?,
                 Kind::Not => self.push(Frame::Not)?,
-                Kind::Word if self.is_word("not") => self.push(Frame::Not)?,
+                Kind::Name if self.at_keyword("not") => self.push(Frame::Not)?,
                 _ => break,
             }
             self.advance()?;
@@ -191,10 +191,10 @@ impl Parser<'_> {
             Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent | Kind::Same => true,
             Kind::Equal | Kind::NotEqual | Kind::Less | Kind::AtMost | Kind::Greater | Kind::AtLeast => true,
             Kind::Number => self.text[self.token.range()].starts_with(['-', '+']),
-            Kind::Word => {
-                OPERATOR_WORDS.iter().any(|(word, ..)| self.is_word(word))
-                    || self.is_word("is")
-                    || self.is_word("not")
+            Kind::Name => {
+                OPERATOR_KEYWORDS.iter().any(|(keyword, ..)| self.at_keyword(keyword))
+                    || self.at_keyword("is")
+                    || self.at_keyword("not")
             }
             _ => false,
         }
@@ -215,7 +215,7 @@ impl Parser<'_> {
         limits::check("nesting of an expression", "depth", self.frames.len(), self.limits.depth)
     }
 
-    /// Gives the operand just completed to `connective`, closing what binds more tightly.
+    /// Gives the child just completed to `connective`, closing what binds more tightly.
     fn chain(&mut self, connective: Connective) -> Result<()> {
         self.close_chains(precedence(connective) + 1);
         match (connective, self.frames.last_mut()) {
@@ -247,15 +247,15 @@ impl Parser<'_> {
         match self.token.kind {
             Kind::And => Some(Connective::And),
             Kind::Or => Some(Connective::Or),
-            Kind::Word => {
-                let word = self.word();
-                if word.eq_ignore_ascii_case("and") {
+            Kind::Name => {
+                let keyword = self.token_text();
+                if keyword.eq_ignore_ascii_case("and") {
                     Some(Connective::And)
-                } else if word.eq_ignore_ascii_case("or") {
+                } else if keyword.eq_ignore_ascii_case("or") {
                     Some(Connective::Or)
-                } else if word.eq_ignore_ascii_case("xor") {
+                } else if keyword.eq_ignore_ascii_case("xor") {
                     Some(Connective::Xor)
-                } else if word.eq_ignore_ascii_case("xnor") {
+                } else if keyword.eq_ignore_ascii_case("xnor") {
                     Some(Connective::Xnor)
                 } else {
                     None
@@ -265,16 +265,16 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses `is [not] true`, `false` or `unknown` after a complete operand.
+    /// Parses `is [not] true`, `false` or `unknown` after a complete child.
     fn truth_test(&mut self) -> Result<()> {
         self.advance()?;
-        let negated = self.take_word("not")?;
-        let Some(word) = TRUTHS.iter().position(|word| self.is_word(word)) else {
+        let negated = self.take_keyword("not")?;
+        let Some(keyword) = TRUTHS.iter().position(|keyword| self.at_keyword(keyword)) else {
             return Err(self.after_is(negated));
         };
         let place = self.token;
         self.advance()?;
-        let truth = [Truth::True, Truth::False, Truth::Unknown][word];
+        let truth = [Truth::True, Truth::False, Truth::Unknown][keyword];
         let tested = self.assembler.is(TruthTest::new(truth, negated));
         tested.map_err(|error| self.locate(place, error))?;
         limits::check("operators and predicates", "nodes", self.assembler.len(), self.limits.nodes)
@@ -283,10 +283,10 @@ impl Parser<'_> {
     fn after_is(&self, negated: bool) -> Error {
         let not = if negated { "" } else { " or `not`" };
         let expected = format!("`null`, `true`, `false`, `unknown`, `distinct from`{not}");
-        self.unexpected_word(&expected, &["null", "not", "true", "false", "unknown", "distinct"])
+        self.expected_keyword(&expected, &["null", "not", "true", "false", "unknown", "distinct"])
     }
 
-    /// An error after a complete operand, which may have been meant as the attribute of a predicate
+    /// An error after a complete child, which may have been meant as the attribute of a predicate
     /// (`age betwen 3 and 4`) or as a misspelt keyword itself (`nto a = 1`, `exits(a)`).
     fn unexpected_after_operand(&self) -> Error {
         let before = self.text[..self.token.start].trim_end();
@@ -294,7 +294,7 @@ impl Parser<'_> {
         let bare = self.assembler.ends_in_bare_attribute(previous);
         let mut keywords = vec!["and", "or", "xor", "xnor"];
         let expected = if bare {
-            keywords.extend(OPERATOR_WORDS.map(|(word, ..)| word));
+            keywords.extend(OPERATOR_KEYWORDS.map(|(keyword, ..)| keyword));
             keywords.extend(["is", "not"]);
             "an operator such as `=`, `in` or `between`, or `and`, `or`, `xor`, `xnor`"
         } else if self.token.kind == Kind::Comma && previous.ends_with(|c: char| c.is_ascii_digit()) {
@@ -303,7 +303,7 @@ impl Parser<'_> {
             "`and`, `or`, `xor`, `xnor` or the end of the text"
         };
         let mut suggestion = match self.token.kind {
-            Kind::Word => nearest(self.word(), &keywords),
+            Kind::Name => nearest(self.token_text(), &keywords),
             _ => None,
         };
         if suggestion.is_none() && bare {

@@ -51,7 +51,7 @@ impl Parser<'_> {
             Operator::Between => {
                 let Some(low) = cursor.value() else { return Ok(false) };
                 cursor.skip_blanks();
-                if !cursor.take_word(b"and") {
+                if !cursor.take_keyword(b"and") {
                     return Ok(false);
                 }
                 match cursor.last_value() {
@@ -85,13 +85,13 @@ impl Cursor<'_> {
         }
     }
 
-    /// Takes a word and the blanks behind it, of which there is at least one.
-    fn take_word(&mut self, word: &[u8]) -> bool {
+    /// Takes a keyword and the blanks behind it, of which there is at least one.
+    fn take_keyword(&mut self, keyword: &[u8]) -> bool {
         let rest = &self.text.as_bytes()[self.position..];
-        let taken = rest.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word))
-            && matches!(rest.get(word.len()), Some(b' ' | b'\t' | b'\n' | b'\r'));
+        let taken = rest.get(..keyword.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(keyword))
+            && matches!(rest.get(keyword.len()), Some(b' ' | b'\t' | b'\n' | b'\r'));
         if taken {
-            self.position += word.len() + 1;
+            self.position += keyword.len() + 1;
             self.skip_blanks();
         }
         taken
@@ -110,11 +110,11 @@ impl Cursor<'_> {
             [b'>', b'=', ..] => (Operator::AtLeast, false, 2),
             [b'>', ..] => (Operator::Greater, false, 1),
             [b'b' | b'B', ..] => {
-                return self.take_word(b"between").then_some((Operator::Between, false));
+                return self.take_keyword(b"between").then_some((Operator::Between, false));
             }
             [b'i' | b'I' | b'n' | b'N', ..] => {
-                let negated = self.take_word(b"not");
-                if negated && self.take_word(b"between") {
+                let negated = self.take_keyword(b"not");
+                if negated && self.take_keyword(b"between") {
                     return Some((Operator::Between, true));
                 }
                 // A blank is usual before the parenthesis, but not required.
@@ -123,7 +123,7 @@ impl Cursor<'_> {
                         self.position += 2;
                         true
                     }
-                    _ => self.take_word(b"in"),
+                    _ => self.take_keyword(b"in"),
                 };
                 if !set || self.next() != Some(b'(') {
                     return None;

@@ -5,17 +5,17 @@
 
 use super::{Parser, TRUTHS};
 use crate::error::{Error, Result};
+use crate::expression::keywords::{OPERATOR_KEYWORDS, RESERVED, may_mean};
 use crate::expression::lex::{Kind, Lexer, Token};
 use crate::expression::predicate::{Operand, Operator, Predicate, Takes};
 use crate::expression::term::{Comparison, Function, Term, lower};
 use crate::expression::tree::Connective;
-use crate::expression::words::{OPERATOR_WORDS, RESERVED, may_mean};
 use crate::limits;
-use crate::value::{LiteralKind, Value};
+use crate::value::{ConstantType, Value};
 
-/// Operators that are spelled with words.
+/// Operators that are spelled with keywords.
 #[derive(Clone, Copy)]
-enum Worded {
+enum KeywordOperator {
     Plain(Operator),
     /// `ilike`
     WithoutCase,
@@ -27,15 +27,15 @@ impl Parser<'_> {
         limits::check("operators and predicates", "nodes", self.assembler.len() + 1, self.limits.nodes)?;
         let start = self.token;
         match start.kind {
-            Kind::Word if !may_mean(self.word()) => {
+            Kind::Name if !may_mean(self.token_text()) => {
                 if self.plain(start)? {
                     return Ok(None);
                 }
             }
-            Kind::Word => {
-                let word = self.word();
-                for (name, value) in [("true", true), ("false", false)] {
-                    if word.eq_ignore_ascii_case(name) {
+            Kind::Name => {
+                let name = self.token_text();
+                for (keyword, value) in [("true", true), ("false", false)] {
+                    if name.eq_ignore_ascii_case(keyword) {
                         self.advance()?;
                         if self.comparison().is_some() || self.is_sameness() {
                             return self.asked(start, Term::Constant(Value::Boolean(value)));
@@ -44,7 +44,7 @@ impl Parser<'_> {
                         return Ok(None);
                     }
                 }
-                if word.eq_ignore_ascii_case("null") {
+                if name.eq_ignore_ascii_case("null") {
                     let before = self.lexer.position();
                     self.advance()?;
                     if self.is_sameness() {
@@ -54,13 +54,13 @@ impl Parser<'_> {
                     self.lexer.restart(before);
                     self.token = start;
                 }
-                let word = self.word();
-                if RESERVED.iter().any(|keyword| word.eq_ignore_ascii_case(keyword)) {
+                let name = self.token_text();
+                if RESERVED.iter().any(|keyword| name.eq_ignore_ascii_case(keyword)) {
                     return Err(self.unexpected(
                         "a predicate, `not` or `(` (an attribute named like a keyword takes double quotes)",
                     ));
                 }
-                if self.question(start)? {
+                if self.call(start)? {
                     return Ok(None);
                 }
             }
@@ -98,39 +98,39 @@ impl Parser<'_> {
             let negated = self.take_sameness()?;
             return self.same(start, Some(term), negated).map(|()| None);
         }
-        if self.token.kind != Kind::Word {
+        if self.token.kind != Kind::Name {
             return Ok(Some(term));
         }
-        if self.is_word("is") {
+        if self.at_keyword("is") {
             let (token, position) = (self.token, self.lexer.position());
             self.advance()?;
-            let negated = self.take_word("not")?;
-            if self.take_word("null")? {
+            let negated = self.take_keyword("not")?;
+            if self.take_keyword("null")? {
                 return self
                     .ask(start, &term, Operator::IsNull, negated, Operand::Nothing, &[])
                     .map(|()| None);
             }
-            if self.take_word("unknown")? {
+            if self.take_keyword("unknown")? {
                 let predicate = Predicate::unknown(term, negated, self.limits)
                     .map_err(|error| self.locate(start, error))?;
                 self.assembler.predicate(predicate);
                 return Ok(None);
             }
-            if TRUTHS.iter().any(|word| self.is_word(word)) {
+            if TRUTHS.iter().any(|keyword| self.at_keyword(keyword)) {
                 self.lexer.restart(position);
                 self.token = token;
                 return Ok(Some(term));
             }
             return Err(self.after_is(negated));
         }
-        let negated = self.take_word("not")?;
+        let negated = self.take_keyword("not")?;
         if let Some(operator) = self.take_operator()? {
-            return self.worded(start, term, operator, negated).map(|()| None);
+            return self.keyword_operator(start, term, operator, negated).map(|()| None);
         }
         if negated {
-            let words = OPERATOR_WORDS.map(|(word, ..)| word);
+            let keywords = OPERATOR_KEYWORDS.map(|(keyword, ..)| keyword);
             return Err(
-                self.unexpected_word("`in`, `between`, `like` or another operator after `not`", &words)
+                self.expected_keyword("`in`, `between`, `like` or another operator after `not`", &keywords)
             );
         }
         Ok(Some(term))
@@ -191,10 +191,10 @@ impl Parser<'_> {
         let mut lexer = Lexer::at(self.text, self.token.end);
         let mut next = || lexer.next().map_or("", |token| &self.text[token.range()]);
         self.token.kind == Kind::Same
-            || self.is_word("is")
+            || self.at_keyword("is")
                 && match next() {
-                    word if word.eq_ignore_ascii_case("not") => next().eq_ignore_ascii_case("distinct"),
-                    word => word.eq_ignore_ascii_case("distinct"),
+                    name if name.eq_ignore_ascii_case("not") => next().eq_ignore_ascii_case("distinct"),
+                    name => name.eq_ignore_ascii_case("distinct"),
                 }
     }
 
@@ -205,17 +205,17 @@ impl Parser<'_> {
             return Ok(false);
         }
         self.advance()?;
-        let negated = self.take_word("not")?;
+        let negated = self.take_keyword("not")?;
         self.advance()?;
-        if !self.take_word("from")? {
-            return Err(self.unexpected_word("`from`", &["from"]));
+        if !self.take_keyword("from")? {
+            return Err(self.expected_keyword("`from`", &["from"]));
         }
         Ok(!negated)
     }
 
     /// Parses the right side of `<=>`, which is true for two nulls and never unknown. `null` is not a term.
     pub(super) fn same(&mut self, start: Token, left: Option<Term>, negated: bool) -> Result<()> {
-        let right = if self.take_word("null")? { None } else { Some(self.term()?.settled()) };
+        let right = if self.take_keyword("null")? { None } else { Some(self.term()?.settled()) };
         let (left, right) = match (left.map(Term::settled), right) {
             (None, right) => (right, None),
             (Some(left @ Term::Constant(_)), Some(right)) => (Some(right), Some(left)),
@@ -254,25 +254,34 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses an operator that is spelled with words, if there is one.
-    fn take_operator(&mut self) -> Result<Option<Worded>> {
-        let Some(&(_, second, spelling)) = OPERATOR_WORDS.iter().find(|(word, ..)| self.is_word(word)) else {
+    /// Parses an operator that is spelled with keywords, if there is one.
+    fn take_operator(&mut self) -> Result<Option<KeywordOperator>> {
+        let Some(&(_, second, spelling)) =
+            OPERATOR_KEYWORDS.iter().find(|(keyword, ..)| self.at_keyword(keyword))
+        else {
             return Ok(None);
         };
         self.advance()?;
         if let Some(second) = second
-            && !self.take_word(second)?
+            && !self.take_keyword(second)?
         {
-            return Err(self.unexpected_word(&format!("`{second}`"), &[second]));
+            return Err(self.expected_keyword(&format!("`{second}`"), &[second]));
         }
-        let operator = Operator::from_spelling(spelling).map(|(operator, _)| Worded::Plain(operator));
-        Ok(Some(operator.unwrap_or(Worded::WithoutCase)))
+        let operator =
+            Operator::from_spelling(spelling).map(|(operator, _)| KeywordOperator::Plain(operator));
+        Ok(Some(operator.unwrap_or(KeywordOperator::WithoutCase)))
     }
 
-    fn worded(&mut self, start: Token, term: Term, worded: Worded, negated: bool) -> Result<()> {
-        let (operator, term) = match worded {
-            Worded::Plain(operator) => (operator, term),
-            Worded::WithoutCase => {
+    fn keyword_operator(
+        &mut self,
+        start: Token,
+        term: Term,
+        keyword_operator: KeywordOperator,
+        negated: bool,
+    ) -> Result<()> {
+        let (operator, term) = match keyword_operator {
+            KeywordOperator::Plain(operator) => (operator, term),
+            KeywordOperator::WithoutCase => {
                 let term = Term::call(Function::Lower, vec![term], self.limits);
                 (Operator::Like, term.map_err(|error| self.locate(start, error))?)
             }
@@ -284,8 +293,8 @@ impl Parser<'_> {
             }
             Operator::Between => {
                 let low = self.term()?;
-                if self.token.kind != Kind::And && !self.is_word("and") {
-                    return Err(self.unexpected_word("`and` between the two ends", &["and"]));
+                if self.token.kind != Kind::And && !self.at_keyword("and") {
+                    return Err(self.expected_keyword("`and` between the two ends", &["and"]));
                 }
                 self.advance()?;
                 let high = self.term()?;
@@ -297,10 +306,10 @@ impl Parser<'_> {
                     let expected = "a string in single quotes, not a term";
                     return Err(self.error_at(place, self.describe(place), expected, None));
                 };
-                if operator == Operator::Like && self.take_word("escape")? {
+                if operator == Operator::Like && self.take_keyword("escape")? {
                     value = self.escape(place, &value)?;
                 }
-                if let (Worded::WithoutCase, Value::String(pattern)) = (worded, &value) {
+                if let (KeywordOperator::WithoutCase, Value::String(pattern)) = (keyword_operator, &value) {
                     value = Value::String(lower(pattern).into());
                 }
                 self.weighed(start, &term, operator, negated, Operand::One(value))
@@ -363,7 +372,7 @@ impl Parser<'_> {
 
     fn set(&mut self) -> Result<(Vec<Value>, Vec<f64>)> {
         let (mut values, mut weights) = (Vec::new(), Vec::new());
-        if let Some(kind @ LiteralKind::Cidr) = self.literal_kind() {
+        if let Some(kind @ ConstantType::Cidr) = self.constant_type() {
             // `a in cidr '10.0.0.0/8'` needs no parentheses.
             values.push(self.typed_value(kind)?);
             weights.extend(self.weight()?);

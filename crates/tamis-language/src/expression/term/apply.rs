@@ -181,7 +181,7 @@ fn bucket(value: ValueRef<'_>, buckets: i64, salt: &str) -> i64 {
 
 /// The canonical text of a value, without quotes.
 pub fn text_of(value: ValueRef<'_>) -> String {
-    match (value, value.worded()) {
+    match (value, value.as_typed_constant()) {
         (ValueRef::String(text), _) => text.to_owned(),
         (_, Some((_, text))) => text,
         (other, None) => other.to_string(),

@@ -21,8 +21,8 @@ pub use function::{Comparison, Function, Reading, Type};
 pub(super) use print::Name;
 pub use print::shown;
 
+use super::keywords::nearest;
 use super::names::{IT, MARK, check_name, is_hidden};
-use super::words::nearest;
 use crate::error::shorten;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
@@ -134,19 +134,19 @@ impl Term {
 
     /// The value of a term that reads nothing of an event; `None` if it does, or has no result.
     pub fn value_apart(&self, context: &Context<'_>) -> Option<Value> {
-        self.operand_apart(context).map(|(value, _)| value)
+        self.argument_apart(context).map(|(value, _)| value)
     }
 
     /// The same, with whether it is a float.
-    fn operand_apart(&self, context: &Context<'_>) -> Option<(Value, bool)> {
+    fn argument_apart(&self, context: &Context<'_>) -> Option<(Value, bool)> {
         match self {
             Term::Attribute(_) | Term::Call(Function::Values | Function::IsUnknown, _) => None,
             Term::Constant(value) => Some((value.clone(), false)),
             Term::Call(function, arguments) => {
-                let operands = arguments.iter().map(|argument| argument.operand_apart(context));
-                let operands = operands.collect::<Option<Vec<(Value, bool)>>>()?;
-                let floating = operands.iter().any(|(_, float)| *float);
-                let values: Vec<_> = operands.iter().map(|(value, _)| value.as_ref()).collect();
+                let terms = arguments.iter().map(|argument| argument.argument_apart(context));
+                let terms = terms.collect::<Option<Vec<(Value, bool)>>>()?;
+                let floating = terms.iter().any(|(_, float)| *float);
+                let values: Vec<_> = terms.iter().map(|(value, _)| value.as_ref()).collect();
                 let result = function.apply(&values, &Context { floating, ..*context })?;
                 Some((result, function.gives_float(floating)))
             }

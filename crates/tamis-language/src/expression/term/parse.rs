@@ -6,11 +6,11 @@ use super::function::{Comparison, Function, Reading, Type};
 use super::print::READING;
 use super::{DEEPEST, Term};
 use crate::error::{Error, Result};
+use crate::expression::keywords::{OPERATOR_KEYWORDS, RESERVED, may_mean, nearest};
 use crate::expression::lex::{Kind, Token};
 use crate::expression::names::{IT, check_name};
 use crate::expression::reader::Reader;
 use crate::expression::recent::shared;
-use crate::expression::words::{OPERATOR_WORDS, RESERVED, may_mean, nearest};
 use crate::limits::{self, Limits};
 
 /// Reads the text behind the mark of a term's name.
@@ -32,9 +32,9 @@ pub(super) fn read(text: &str) -> Result<Term> {
         Kind::Greater => Some(Comparison::Greater),
         Kind::AtLeast => Some(Comparison::AtLeast),
         _ => {
-            let words = OPERATOR_WORDS.iter().find(|(word, ..)| parser.is_word(word));
-            let compared = words.and_then(|(_, _, spelling)| Comparison::from_spelling(spelling));
-            if compared.is_some() && words.is_some_and(|(_, second, _)| second.is_some()) {
+            let keywords = OPERATOR_KEYWORDS.iter().find(|(keyword, ..)| parser.at_keyword(keyword));
+            let compared = keywords.and_then(|(_, _, spelling)| Comparison::from_spelling(spelling));
+            if compared.is_some() && keywords.is_some_and(|(_, second, _)| second.is_some()) {
                 parser.advance()?;
             }
             compared
@@ -48,7 +48,7 @@ pub(super) fn read(text: &str) -> Result<Term> {
         }
         None => left,
     };
-    if parser.take_word("is")? {
+    if parser.take_keyword("is")? {
         parser.advance()?;
         term = Term::Call(Function::IsUnknown, vec![term]);
     }
@@ -63,7 +63,7 @@ impl Reader<'_> {
         self.term_from(first, 1)
     }
 
-    /// Reads what follows the first operand of a term, as far as it binds tightly enough.
+    /// Reads what follows the first argument of a term, as far as it binds tightly enough.
     pub(in crate::expression) fn term_from(&mut self, mut left: Term, least: u8) -> Result<Term> {
         while let Some((function, binds)) = self.infix()? {
             if binds < least {
@@ -131,7 +131,7 @@ impl Reader<'_> {
         limits::check("nesting of a term", "term_depth", self.term_depth, allowed)
     }
 
-    /// Reads signs, then one operand.
+    /// Reads signs, then one argument.
     fn unary(&mut self) -> Result<Term> {
         let place = self.token;
         match self.token.kind {
@@ -170,9 +170,9 @@ impl Reader<'_> {
                 self.advance()?;
                 Ok(Term::Attribute(name))
             }
-            Kind::Word => {
-                if may_mean(self.word())
-                    && let Some(term) = self.worded_constant()?
+            Kind::Name => {
+                if may_mean(self.token_text())
+                    && let Some(term) = self.keyword_constant()?
                 {
                     return Ok(term);
                 }
@@ -180,11 +180,11 @@ impl Reader<'_> {
                 if self.token.kind == Kind::Open {
                     return self.function(place);
                 }
-                let word = &self.text[place.range()];
-                if self.in_list && word.eq_ignore_ascii_case("it") {
+                let name = &self.text[place.range()];
+                if self.in_list && name.eq_ignore_ascii_case("it") {
                     return Ok(Term::Attribute(IT.into()));
                 }
-                Ok(Term::Attribute(shared(word)))
+                Ok(Term::Attribute(shared(name)))
             }
             Kind::Number => {
                 self.check_date()?;
@@ -201,29 +201,29 @@ impl Reader<'_> {
         let Some((length, kind)) = date_length(&self.text[start..]) else { return Ok(()) };
         let place = Token { start, end: start + length, ..self.token };
         let written = &self.text[place.range()];
-        // The literal wants two digits for the month and the day.
+        // The constant wants two digits for the month and the day.
         let mut parts = written.splitn(3, '-');
         let mut part = || parts.next().unwrap_or_default();
         let (year, month, day) = (part(), part(), part());
         let short = day.bytes().take_while(u8::is_ascii_digit).count() == 1;
-        let literal = format!("{kind} '{year}-{month:0>2}-{}{day}'", if short { "0" } else { "" });
+        let constant = format!("{kind} '{year}-{month:0>2}-{}{day}'", if short { "0" } else { "" });
         let expected = "a time as a typed literal, or spaces around the minus signs of a subtraction";
-        Err(self.error_at(place, format!("`{written}`"), expected, Some(&literal)))
+        Err(self.error_at(place, format!("`{written}`"), expected, Some(&constant)))
     }
 
-    /// Reads a constant that begins with a word, if there is one here.
-    fn worded_constant(&mut self) -> Result<Option<Term>> {
-        let word = self.word();
-        let constant = ["true", "false", "null"].iter().any(|name| word.eq_ignore_ascii_case(name));
+    /// Reads a constant that begins with a keyword, if there is one here.
+    fn keyword_constant(&mut self) -> Result<Option<Term>> {
+        let name = self.token_text();
+        let constant = ["true", "false", "null"].iter().any(|known| name.eq_ignore_ascii_case(known));
         if constant {
             return self.value().map(|value| Some(Term::Constant(value)));
         }
-        if RESERVED.iter().any(|keyword| word.eq_ignore_ascii_case(keyword)) {
+        if RESERVED.iter().any(|keyword| name.eq_ignore_ascii_case(keyword)) {
             return Err(self.unexpected(
                 "a value, an attribute or a function (an attribute named like a keyword takes double quotes)",
             ));
         }
-        Ok(self.literal()?.map(Term::Constant))
+        Ok(self.typed_constant()?.map(Term::Constant))
     }
 
     /// Reads the arguments of the function whose name was just read.
@@ -259,10 +259,10 @@ impl Reader<'_> {
         self.deeper()?;
         let term = self.term()?;
         self.term_depth -= 1;
-        if !self.take_word("as")? {
+        if !self.take_keyword("as")? {
             return Err(self.unexpected("`as` and a type"));
         }
-        let kind = if self.token.kind == Kind::Word { Type::from_name(self.word()) } else { None };
+        let kind = if self.token.kind == Kind::Name { Type::from_name(self.token_text()) } else { None };
         let Some(kind) = kind else {
             return Err(self.unexpected(&format!("a type: {}", Type::names())));
         };
@@ -287,7 +287,7 @@ impl Reader<'_> {
     }
 }
 
-/// The length of the date or timestamp that a text begins with, and the word of its literal. A date is written
+/// The length of the date or timestamp that a text begins with, and the keyword of its constant. A date is written
 /// `YYYY-MM-DD`, without spaces; the month and the day may have one digit.
 fn date_length(text: &str) -> Option<(usize, &'static str)> {
     let bytes = text.as_bytes();

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::Term;
 use super::function::{Function, Reading};
-use crate::expression::lex::word_length;
+use crate::expression::keywords::is_keyword;
+use crate::expression::lex::name_length;
 use crate::expression::names::{MARK, is_hidden, list_of};
-use crate::expression::words::is_keyword;
 use crate::value::write_quoted;
 
 /// The prefix of the text of a reading; it is followed by the kind and the argument.
@@ -27,7 +27,7 @@ impl fmt::Display for Term {
                 f.write_str("-")?;
                 // Two minus signs would begin a comment.
                 let minus = matches!(&arguments[0], Term::Call(Function::Negate, _));
-                operand(f, &arguments[0], if minus { ATOM } else { UNARY })
+                argument(f, &arguments[0], if minus { ATOM } else { UNARY })
             }
             Term::Call(Function::Cast(kind), arguments) => {
                 write!(f, "cast({} as {})", arguments[0], kind.name())
@@ -38,9 +38,9 @@ impl fmt::Display for Term {
             }
             Term::Call(function, arguments) => match function.infix() {
                 Some((operator, binds)) => {
-                    operand(f, &arguments[0], binds)?;
+                    argument(f, &arguments[0], binds)?;
                     write!(f, " {operator} ")?;
-                    operand(f, &arguments[1], binds + 1)
+                    argument(f, &arguments[1], binds + 1)
                 }
                 None => {
                     write!(f, "{}(", function.name())?;
@@ -55,7 +55,7 @@ impl fmt::Display for Term {
 }
 
 /// Prints an argument, in parentheses where it binds less tightly than needed.
-fn operand(f: &mut fmt::Formatter<'_>, term: &Term, needed: u8) -> fmt::Result {
+fn argument(f: &mut fmt::Formatter<'_>, term: &Term, needed: u8) -> fmt::Result {
     let binds = match term {
         Term::Call(Function::Negate, _) => UNARY,
         Term::Call(function, _) => function.infix().map_or(ATOM, |(_, binds)| binds),
@@ -110,7 +110,7 @@ impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if is_hidden(self.0) {
             f.write_str(&shown(self.0))
-        } else if word_length(self.0) == self.0.len() && !is_keyword(self.0) {
+        } else if name_length(self.0) == self.0.len() && !is_keyword(self.0) {
             f.write_str(self.0)
         } else {
             write_quoted(f, self.0, '"')

@@ -111,11 +111,11 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// [75] ExternalID, if there is one. With `public`, [83] PublicID is enough, which has no system literal.
+    /// [75] ExternalID, if there is one. With `public`, [83] PublicID is enough, which has no system identifier.
     pub fn external_id(&mut self, public: bool) -> Result<bool, Failure> {
         if self.take("PUBLIC") {
             self.required_space()?;
-            self.public_literal()?;
+            self.public_identifier()?;
             let here = self.at;
             let spaced = self.space();
             if public && !self.rest().starts_with(['"', '\'']) {
@@ -135,12 +135,12 @@ impl<'t> Cursor<'t> {
     }
 
     /// [12] PubidLiteral, of the characters of [13].
-    fn public_literal(&mut self) -> Result<(), Failure> {
-        let (start, literal) = self.quoted()?;
+    fn public_identifier(&mut self) -> Result<(), Failure> {
+        let (start, identifier) = self.quoted()?;
         let allowed = |c: char| {
             c.is_ascii_alphanumeric() || matches!(c, ' ' | '\r' | '\n') || "-'()+,./:=?;!*#@$_%".contains(c)
         };
-        match literal.find(|c| !allowed(c)) {
+        match identifier.find(|c| !allowed(c)) {
             None => Ok(()),
             Some(at) => Err((start + at, "a public identifier cannot contain this character".into())),
         }

@@ -228,14 +228,14 @@ impl Cursor<'_> {
     }
 }
 
-/// [9] EntityValue: its replacement text is the literal with character references resolved.
-fn entity_value(literal: &str) -> Result<String, Failure> {
-    let mut value = String::with_capacity(literal.len());
-    let mut rest = literal;
+/// [9] EntityValue: its replacement text is the quoted text with character references resolved.
+fn entity_value(quoted: &str) -> Result<String, Failure> {
+    let mut value = String::with_capacity(quoted.len());
+    let mut rest = quoted;
     while let Some(at) = rest.find(['&', '%']) {
         value.push_str(&rest[..at]);
         rest = &rest[at..];
-        let place = literal.len() - rest.len();
+        let place = quoted.len() - rest.len();
         if rest.starts_with('%') {
             // WFC: PEs in Internal Subset.
             return Err((place, "`%` inside a declaration of the internal subset".into()));

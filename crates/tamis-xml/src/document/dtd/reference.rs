@@ -17,7 +17,7 @@ pub fn append_value(
     let start = values.len();
     append(written, dtd, budget, values, 0)?;
     if tokenised {
-        let collapsed: Vec<&str> = values[start..].split(' ').filter(|word| !word.is_empty()).collect();
+        let collapsed: Vec<&str> = values[start..].split(' ').filter(|token| !token.is_empty()).collect();
         let collapsed = collapsed.join(" ");
         values.truncate(start);
         values.push_str(&collapsed);

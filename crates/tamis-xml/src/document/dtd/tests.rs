@@ -50,7 +50,7 @@ fn parameter_entities_hold_declarations() {
     assert!(message("a [<!ENTITY % p '<!ELEMENT>'> %p; ]").starts_with("in the parameter entity `p`: "));
     assert!(message("a [<!ENTITY % p SYSTEM 'x'> %p; ]").contains("never read"));
     let laughs: String = (1..12)
-        .map(|level| format!("<!ENTITY % e{level} '{}'>", format!("&#37;e{};", level - 1).repeat(10)))
+        .map(|number| format!("<!ENTITY % e{number} '{}'>", format!("&#37;e{};", number - 1).repeat(10)))
         .collect();
     assert_eq!(message(&format!("a [<!ENTITY % e0 ' '>{laughs} %e11; ]")), "expansion");
 }

@@ -136,7 +136,7 @@ fn hostile_documents_end_at_a_limit() {
     };
     let default = Limits::default();
     let laughs: String = (1..30)
-        .map(|level| format!("<!ENTITY e{level} '{}'>", format!("&e{};", level - 1).repeat(10)))
+        .map(|number| format!("<!ENTITY e{number} '{}'>", format!("&e{};", number - 1).repeat(10)))
         .collect();
     let head = format!("<!DOCTYPE a [<!ENTITY e0 'ha'>{laughs}]>");
     assert_eq!(limit(&format!("{head}<a>&e29;</a>"), &default), "expansion");

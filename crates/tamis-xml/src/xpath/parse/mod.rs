@@ -1,6 +1,6 @@
 //! Parsing an expression from its text.
 //!
-//! Precedence climbing over the tokens. The parser recurses at most [`DEPTH`] levels, and so does
+//! Precedence climbing over the tokens. The parser recurses at most [`DEPTH`] deep, and so does
 //! all code that walks an expression afterwards.
 
 mod path;
@@ -140,17 +140,17 @@ impl<'t> Parser<'t> {
         self.nodes[node as usize].result
     }
 
-    /// Parses operators that bind at least as tightly as `level`.
-    fn expression(&mut self, level: u8, depth: usize) -> Result<NodeId> {
+    /// Parses operators that bind at least as tightly as `precedence`.
+    fn expression(&mut self, precedence: u8, depth: usize) -> Result<NodeId> {
         if depth > DEPTH {
             return Err(self.too_deep(self.at));
         }
         let first = self.at;
         let mut left = self.unary(depth)?;
-        // The last sum or product in this loop, and its level. Further operands of the kind are
+        // The last sum or product in this loop, and its precedence. Further operands of the kind are
         // appended to it.
         let mut chain = None;
-        while let Some((found, operator)) = self.infix().filter(|(found, _)| *found >= level) {
+        while let Some((found, operator)) = self.infix().filter(|(found, _)| *found >= precedence) {
             self.at += 1;
             let right = self.expression(found + 1, depth + 1)?;
             let children = [left, right];
@@ -281,7 +281,7 @@ impl<'t> Parser<'t> {
             Type::Nodes => Ok(()),
             other => {
                 let expected = format!("a node-set for {taker}");
-                Err(self.error(token, other.word().to_owned(), expected, None))
+                Err(self.error(token, other.name().to_owned(), expected, None))
             }
         }
     }
@@ -294,7 +294,7 @@ impl<'t> Parser<'t> {
             return Err(self.error(first, found, "a variable given in `variables`".into(), None));
         };
         let (kind, result) = match value {
-            Variable::String(text) => (Kind::Literal(text.clone()), Type::String),
+            Variable::String(text) => (Kind::String(text.clone()), Type::String),
             Variable::Number(number) => (Kind::Number(*number), Type::Number),
             Variable::Boolean(true) => (Kind::Call(Function::True, [].into()), Type::Boolean),
             Variable::Boolean(false) => (Kind::Call(Function::False, [].into()), Type::Boolean),

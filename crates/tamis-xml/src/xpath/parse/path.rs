@@ -20,8 +20,8 @@ impl Parser<'_> {
                 self.expect(")")?;
                 inner
             }
-            Token::Literal(text) => {
-                let kind = Kind::Literal((*text).into());
+            Token::String(text) => {
+                let kind = Kind::String((*text).into());
                 self.at += 1;
                 self.push(first, kind, Type::String, &[], false)?
             }
@@ -188,7 +188,7 @@ impl Parser<'_> {
                     ("", "text") => Test::Text,
                     ("", "comment") => Test::Comment,
                     ("", "processing-instruction") => match *self.peek() {
-                        Token::Literal(target) => {
+                        Token::String(target) => {
                             self.at += 1;
                             Test::Instruction(Some(target.into()))
                         }

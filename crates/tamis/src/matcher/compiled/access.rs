@@ -1,12 +1,12 @@
 //! Which triggers is an expression stored under?
 //!
-//! An expression is stored under literals at least one of which must be true for it to be true. For a conjunction,
-//! these are the literals of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section
-//! 5.2.2, which the paper picks at random); for a disjunction, those of all operands.
+//! An expression is stored under predicates at least one of which must be true for it to be true. For a conjunction,
+//! these are the predicates of the child least likely to be true (the access child of Ji & Jacobsen 2021, section
+//! 5.2.2, which the paper picks at random); for a disjunction, those of all children.
 
 use super::bits::BitTest;
 use super::entry_list::PendingEntry;
-use super::ir::{PartId, Tag};
+use super::ir::{SubexpressionId, Tag};
 use super::lower::{Lowering, NO_NODE, Trigger};
 use crate::truth::Missing;
 
@@ -15,66 +15,68 @@ const MOST_COPIES: usize = 16;
 
 impl Lowering {
     /// The trigger under which an expression is found most often, as numbers that sort like the triggers.
-    pub(super) fn likeliest_trigger(&self, mut id: PartId) -> (u32, u32, u32) {
+    pub(super) fn likeliest_trigger(&self, mut id: SubexpressionId) -> (u32, u32, u32) {
         loop {
-            let part = self.ir.get(id);
-            match part.tag {
-                Tag::And => id = self.access(part.operands()),
-                Tag::Or => id = self.likeliest(part.operands()),
-                Tag::Keys if !part.negated && !part.payload().is_empty() => {
-                    return (0, self.key_numbers[part.payload()[0] as usize], 0);
+            let subexpression = self.ir.get(id);
+            match subexpression.tag {
+                Tag::And => id = self.access(subexpression.children()),
+                Tag::Or => id = self.likeliest(subexpression.children()),
+                Tag::Keys if !subexpression.negated && !subexpression.payload().is_empty() => {
+                    return (0, self.key_numbers[subexpression.payload()[0] as usize], 0);
                 }
-                Tag::Range if !part.negated => return (1, part.attribute(), 1 + self.interval(id).0),
+                Tag::Range if !subexpression.negated => {
+                    return (1, subexpression.attribute(), 1 + self.interval(id).0);
+                }
                 Tag::Constant => return (2, 0, 0),
-                _ => return (1, part.attribute(), 0),
+                _ => return (1, subexpression.attribute(), 0),
             }
         }
     }
 
-    /// The operand of a conjunction that is cheapest to use as its trigger.
-    fn access(&self, operands: &[PartId]) -> PartId {
-        let cost = |&&operand: &&PartId| self.costs[operand as usize];
-        operands.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
+    /// The child of a conjunction that is cheapest to use as its trigger.
+    fn access(&self, children: &[SubexpressionId]) -> SubexpressionId {
+        let cost = |&&child: &&SubexpressionId| self.costs[child as usize];
+        children.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
     }
 
-    /// The operand that is most often true.
-    fn likeliest(&self, operands: &[PartId]) -> PartId {
-        let chance = |&&operand: &&PartId| self.chances[operand as usize];
-        operands.iter().max_by(|a, b| chance(a).total_cmp(&chance(b))).copied().unwrap_or(0)
+    /// The child that is most often true.
+    fn likeliest(&self, children: &[SubexpressionId]) -> SubexpressionId {
+        let chance = |&&child: &&SubexpressionId| self.chances[child as usize];
+        children.iter().max_by(|a, b| chance(a).total_cmp(&chance(b))).copied().unwrap_or(0)
     }
 
-    /// Enters a part so that `target` is reached when it and the residual at `rest` hold.
-    pub(super) fn enter(&mut self, id: PartId, rest: u32, target: u32) {
+    /// Enters a subexpression so that `target` is reached when it and the residual at `rest` hold.
+    pub(super) fn enter(&mut self, id: SubexpressionId, rest: u32, target: u32) {
         match self.nodes[id as usize] {
-            NO_NODE => self.enter_parts(id, rest, target),
+            NO_NODE => self.enter_children(id, rest, target),
             node => self.entries.push((Trigger::Node(node), PendingEntry::new(rest, target))),
         }
     }
 
-    pub(super) fn enter_parts(&mut self, id: PartId, rest: u32, target: u32) {
-        let part = self.ir.get(id);
-        match part.tag {
+    pub(super) fn enter_children(&mut self, id: SubexpressionId, rest: u32, target: u32) {
+        let subexpression = self.ir.get(id);
+        match subexpression.tag {
             Tag::Constant => {
-                if part.constant() {
+                if subexpression.constant() {
                     self.entries.push((Trigger::Always, PendingEntry::new(rest, target)));
                 }
             }
             Tag::Or => {
-                for operand in part.operands().to_vec() {
-                    self.enter(operand, rest, target);
+                for child in subexpression.children().to_vec() {
+                    self.enter(child, rest, target);
                 }
             }
             Tag::And => {
-                let access = self.access(part.operands());
-                let mut others: Vec<PartId> =
-                    part.operands().iter().copied().filter(|&operand| operand != access).collect();
+                let access = self.access(subexpression.children());
+                let mut others: Vec<SubexpressionId> =
+                    subexpression.children().iter().copied().filter(|&child| child != access).collect();
                 others.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
-                // If the access operand is a literal, the entry itself tests the least likely of the other operands.
-                let literal =
-                    self.nodes[access as usize] == NO_NODE && self.ir.get(access).operands().is_empty();
+                // If the access child is a predicate, the entry itself tests the least likely of the other children.
+                let is_predicate =
+                    self.nodes[access as usize] == NO_NODE && self.ir.get(access).children().is_empty();
                 let (mut tests, mut count) = ([BitTest::NONE; 2], 0);
                 let mut position = 0;
-                while literal && count < 2 && position < others.len() {
+                while is_predicate && count < 2 && position < others.len() {
                     let negated = self.ir.get(others[position]).negated;
                     let test = self.bit_test(others[position]).filter(|_| !negated);
                     if let Some(test) = test {
@@ -97,16 +99,16 @@ impl Lowering {
                     entry.tests[..count].copy_from_slice(&tests[..count]);
                 }
             }
-            _ => self.enter_literal(id, rest, target),
+            _ => self.enter_predicate(id, rest, target),
         }
     }
 
-    fn enter_literal(&mut self, id: PartId, rest: u32, target: u32) {
-        let part = self.ir.get(id);
-        let attribute = part.attribute();
-        if !self.is_positive(part) {
-            // No literal can be its trigger, so it is examined whenever it can be true.
-            let needs_value = match part.tag {
+    fn enter_predicate(&mut self, id: SubexpressionId, rest: u32, target: u32) {
+        let subexpression = self.ir.get(id);
+        let attribute = subexpression.attribute();
+        if !self.is_positive(subexpression) {
+            // No predicate can be its trigger, so it is examined whenever it can be true.
+            let needs_value = match subexpression.tag {
                 Tag::Presence => false,
                 _ => self.missing == Missing::Unknown,
             };
@@ -115,9 +117,9 @@ impl Lowering {
             self.entries.push((trigger, PendingEntry::new(rest, target)));
             return;
         }
-        match part.tag {
-            Tag::Keys if part.payload().len() <= MOST_COPIES => {
-                let keys = part.payload().iter().map(|&key| self.key_numbers[key as usize]);
+        match subexpression.tag {
+            Tag::Keys if subexpression.payload().len() <= MOST_COPIES => {
+                let keys = subexpression.payload().iter().map(|&key| self.key_numbers[key as usize]);
                 let entry = PendingEntry::new(rest, target);
                 self.entries.extend(keys.map(|key| (Trigger::Key(key), entry)));
             }
@@ -131,14 +133,14 @@ impl Lowering {
                 self.entries.push((Trigger::Range(range), PendingEntry::new(rest, target)));
             }
             Tag::Pattern => {
-                let pattern = part.payload()[0];
+                let pattern = subexpression.payload()[0];
                 self.entries.push((Trigger::Pattern(pattern), PendingEntry::new(rest, target)));
             }
             Tag::Presence => {
                 let rest = self.residual(&[id], rest);
                 self.entries.push((Trigger::Attribute(attribute), PendingEntry::new(rest, target)));
             }
-            Tag::Constant | Tag::And | Tag::Or => unreachable!("no literal"),
+            Tag::Constant | Tag::And | Tag::Or => unreachable!("no predicate"),
         }
     }
 }

@@ -5,13 +5,13 @@
 //! last, level by level and each for all of its events, because a node depends only on nodes of lower levels.
 
 use super::batch_state::{BatchState, Sizes};
-use super::entry_list::{Candidate, EntryList};
+use super::entry_list::{Candidate, EntryList, NO_RESIDUAL};
 use super::event_set::EventSet;
 use super::keys::NO_KEY;
-use super::program::{self, KIND, LAST, NEGATED};
+use super::opcodes::{self, KIND, LAST, NEGATED};
 use super::ranges::NO_RANK;
 use super::working::Known;
-use super::{Compiled, NO_RESIDUAL, first_slot};
+use super::{Compiled, first_slot};
 use crate::event::{Event, Presence};
 use crate::matcher::Slot;
 use crate::truth::Missing;
@@ -379,7 +379,7 @@ impl BatchMatch<'_> {
             let head = program[position];
             let (attribute, count) = (head >> 10, (head >> 6 & 15) as usize);
             if let Some(open) = &mut open
-                && matches!((head & KIND, count), (program::NODE, _) | (program::ANY, 1..))
+                && matches!((head & KIND, count), (opcodes::NODE, _) | (opcodes::ANY, 1..))
             {
                 **open = Some((position as u32, lanes));
                 return EventSet::NONE;
@@ -387,11 +387,11 @@ impl BatchMatch<'_> {
             // Whether the check is unknown for events without a value of the attribute.
             let mut needs_value = true;
             let (found, next) = match head & KIND {
-                program::BITS => {
+                opcodes::BITS => {
                     let mask = u64::from(program[position + 2]) | u64::from(program[position + 3]) << 32;
                     (self.state.test(program[position + 1], mask), position + 4)
                 }
-                program::KEYS => {
+                opcodes::KEYS => {
                     let mut found = EventSet::NONE;
                     for &key in &program[position + 1..position + 1 + count] {
                         let (word, bit) = compiled.bits.key(attribute, key);
@@ -399,31 +399,31 @@ impl BatchMatch<'_> {
                     }
                     (found, position + 1 + count)
                 }
-                program::SET => {
+                opcodes::SET => {
                     let keys = compiled.sets.get(program[position + 1]);
                     let is = |known: Known| keys.binary_search(&known.key).is_ok();
                     (self.state.scan(attribute, lanes, is), position + 2)
                 }
-                program::RANGE => {
+                opcodes::RANGE => {
                     let found = self.state.within(attribute, program[position + 1], program[position + 2]);
                     (found, position + 3)
                 }
-                program::PATTERN => {
+                opcodes::PATTERN => {
                     let valued = self.state.valued(attribute);
                     (self.pattern(program[position + 1], lanes & valued), position + 2)
                 }
-                program::PRESENCE => {
+                opcodes::PRESENCE => {
                     needs_value = false;
                     let field = self.state.fields.get(attribute).copied().unwrap_or_default();
                     let found = if count == 0 { field.present } else { lanes.without(field.valued) };
                     (found, position + 1)
                 }
-                program::NODE => {
+                opcodes::NODE => {
                     needs_value = false;
                     let node = program[position + 1];
                     (self.state.nodes.get(node).copied().unwrap_or(EventSet::NONE), position + 2)
                 }
-                program::ANY => {
+                opcodes::ANY => {
                     needs_value = false;
                     let (residuals, words) = (program[position + 1], program[position + 2]);
                     let mut residual = position + 3;

@@ -1,17 +1,17 @@
 //! How do expressions become a compiled matcher?
 //!
-//! Expressions are split into parts, and the probability that each part is true is estimated. Every expression is
-//! entered under some of its literals, and the rest of it becomes a residual. A conjunction or disjunction that
-//! several others use becomes a node, which is evaluated at most once per event.
+//! Expressions are split into subexpressions, and the probability that each subexpression is true is estimated. Every
+//! expression is entered under some of its predicates, and the rest of it becomes a residual. A conjunction or
+//! disjunction that several others use becomes a node, which is evaluated at most once per event.
 
 use super::Compiled;
 use super::bits::Bits;
 use super::estimate::Estimates;
-use super::ir::{Ir, PartId, Tag};
+use super::ir::{Ir, SubexpressionId, Tag};
 use super::keys::Keys;
 use super::lower::{Lowering, NO_NODE, Sets};
+use super::opcodes::MOST_ATTRIBUTES;
 use super::patterns::Patterns;
-use super::program::MOST_ATTRIBUTES;
 use super::ranges::{Bounds, Intervals};
 use super::stats::{ExpressionStats, count_nodes, count_uses};
 use crate::error::{Error, Result};
@@ -27,8 +27,8 @@ pub(super) const MOST_LEVELS: u32 = 64;
 #[derive(Debug, Default)]
 pub(crate) struct CompiledBuilder {
     ir: Ir,
-    /// The part of each expression.
-    roots: Vec<PartId>,
+    /// The subexpression of each expression.
+    roots: Vec<SubexpressionId>,
     normaliser: Normaliser,
     time_zone: TimeZone,
 }
@@ -43,7 +43,7 @@ impl CompiledBuilder {
         self.ir.reserve(expressions);
     }
 
-    /// Splits an expression into parts; its slot is the number of expressions before it.
+    /// Splits an expression into subexpressions; its slot is the number of expressions before it.
     pub fn push(&mut self, expression: &Expression) {
         let resolved = resolve(expression, &self.time_zone);
         self.roots.push(self.normaliser.build(&resolved, &mut self.ir));
@@ -86,16 +86,16 @@ impl CompiledBuilder {
             local[attribute] = number;
         }
         let mut levels: Vec<u32> = Vec::with_capacity(ir.len());
-        for part in 0..ir.len() {
-            let operands = ir.get(part as PartId).operands();
-            levels.push(operands.iter().map(|&operand| levels[operand as usize] + 1).max().unwrap_or(0));
+        for subexpression in 0..ir.len() {
+            let children = ir.get(subexpression as SubexpressionId).children();
+            levels.push(children.iter().map(|&child| levels[child as usize] + 1).max().unwrap_or(0));
         }
         let mut deep: Vec<Slot> = Vec::new();
         let too_many = ir.names().len() >= MOST_ATTRIBUTES;
         for (root, slot) in roots.iter_mut().zip(0..) {
             if levels[*root as usize] > MOST_LEVELS || too_many {
                 deep.push(slot);
-                *root = PartId::MAX;
+                *root = SubexpressionId::MAX;
             }
         }
         let scanned = deep.iter().map(|&slot| expression(slot)).collect::<Result<Vec<_>>>()?;
@@ -111,10 +111,11 @@ impl CompiledBuilder {
     }
 }
 
-/// Compiles the parts; `deep` has the slots without a part, and `local` this matcher's numbers of the attributes.
+/// Compiles the subexpressions; `deep` has the slots without a subexpression, and `local` this matcher's numbers of
+/// the attributes.
 fn compile(
     ir: Ir,
-    roots: &[PartId],
+    roots: &[SubexpressionId],
     deep: Vec<Slot>,
     scan: Scan,
     local: Vec<u32>,
@@ -128,10 +129,10 @@ fn compile(
     let bounds = Bounds::new(&ir.bounds.list, count);
     let estimates = Estimates::new(&ir, &uses, &patterns, &bounds, sample, &local);
     let mut key_uses = vec![0u32; ir.keys.list.len()];
-    for (part, &uses) in uses.iter().enumerate() {
-        let part = ir.get(part as PartId);
-        if part.tag == Tag::Keys {
-            part.payload().iter().for_each(|&key| key_uses[key as usize] += uses);
+    for (subexpression, &uses) in uses.iter().enumerate() {
+        let subexpression = ir.get(subexpression as SubexpressionId);
+        if subexpression.tag == Tag::Keys {
+            subexpression.payload().iter().for_each(|&key| key_uses[key as usize] += uses);
         }
     }
     let (keys, key_numbers) = Keys::new(&ir.keys.list, &key_uses, count);
@@ -148,7 +149,7 @@ fn compile(
         chances: vec![0.0; ir.len()],
         costs: vec![0.0; ir.len()],
         nodes: vec![NO_NODE; ir.len()],
-        node_parts: Vec::new(),
+        node_subexpressions: Vec::new(),
         levels: Vec::new(),
         asks_nodes: Vec::new(),
         entries: Vec::new(),

@@ -1,9 +1,9 @@
-//! How likely is a literal to be true?
+//! How likely is a predicate to be true?
 //!
 //! Estimated from a sample of events if there is one, otherwise from the expressions themselves: a pair that many
 //! expressions test is assumed to be frequent, which also keeps the entry lists of pairs short.
 
-use super::ir::{Ir, Part, Tag};
+use super::ir::{Ir, Subexpression, Tag};
 use super::patterns::{Patterns, TextScratch};
 use super::ranges::{Bounds, NO_RANK};
 use crate::event::{Event, Presence};
@@ -31,7 +31,7 @@ pub(super) struct Estimates {
 
 impl Estimates {
     /// Estimates for the keys and attributes as `ir` numbers them. `uses` has how many operators and expressions use
-    /// each part; `local` has this matcher's numbers of the attributes.
+    /// each subexpression; `local` has this matcher's numbers of the attributes.
     pub fn new(
         ir: &Ir,
         uses: &[u32],
@@ -44,19 +44,19 @@ impl Estimates {
         let mut patterns = vec![0.0; known.len()];
         let mut attributes = vec![0.0; ir.names().len() + 1];
         let mut total = 0.0;
-        for (part, &uses) in uses.iter().enumerate() {
-            let part = ir.get(part as u32);
-            if matches!(part.tag, Tag::Constant | Tag::And | Tag::Or) {
+        for (subexpression, &uses) in uses.iter().enumerate() {
+            let subexpression = ir.get(subexpression as u32);
+            if matches!(subexpression.tag, Tag::Constant | Tag::And | Tag::Or) {
                 continue;
             }
-            attributes[part.attribute() as usize] += f64::from(uses);
+            attributes[subexpression.attribute() as usize] += f64::from(uses);
             total += f64::from(uses);
-            if part.tag == Tag::Keys && !part.negated {
-                let share = f64::from(uses) / part.payload().len().max(1) as f64;
-                part.payload().iter().for_each(|&key| keys[key as usize] += share);
+            if subexpression.tag == Tag::Keys && !subexpression.negated {
+                let share = f64::from(uses) / subexpression.payload().len().max(1) as f64;
+                subexpression.payload().iter().for_each(|&key| keys[key as usize] += share);
             }
-            if part.tag == Tag::Pattern {
-                patterns[part.payload()[0] as usize] += f64::from(uses);
+            if subexpression.tag == Tag::Pattern {
+                patterns[subexpression.payload()[0] as usize] += f64::from(uses);
             }
         }
         let most = attributes.iter().copied().fold(1.0, f64::max);
@@ -143,19 +143,19 @@ impl Estimates {
         (PRIOR * RANGE * self.attributes[attribute as usize] + within as f64) / (PRIOR + self.events as f64)
     }
 
-    /// The probability that a literal is true; `ranks` are those of a range.
-    pub fn literal(&self, part: Part<'_>, ranks: (u32, u32)) -> f64 {
-        let present = self.attributes[part.attribute() as usize].min(1.0);
-        let positive = match part.tag {
+    /// The probability that a predicate is true; `ranks` are those of a range.
+    pub fn predicate(&self, subexpression: Subexpression<'_>, ranks: (u32, u32)) -> f64 {
+        let present = self.attributes[subexpression.attribute() as usize].min(1.0);
+        let positive = match subexpression.tag {
             Tag::Keys => {
-                let sum: f64 = part.payload().iter().map(|&key| self.keys[key as usize]).sum();
+                let sum: f64 = subexpression.payload().iter().map(|&key| self.keys[key as usize]).sum();
                 sum.min(present)
             }
-            Tag::Range => self.range(part.attribute(), ranks).min(present),
-            Tag::Pattern => self.patterns[part.payload()[0] as usize].min(present),
+            Tag::Range => self.range(subexpression.attribute(), ranks).min(present),
+            Tag::Pattern => self.patterns[subexpression.payload()[0] as usize].min(present),
             _ => present,
         };
-        if part.negated { (present - positive).max(0.0) } else { positive }
+        if subexpression.negated { (present - positive).max(0.0) } else { positive }
     }
 }
 

@@ -1,21 +1,21 @@
-//! Which distinct parts does a set of expressions consist of?
+//! Which distinct subexpressions does a set of expressions consist of?
 //!
-//! Literals, conjunctions and disjunctions are interned as short slices of words in one arena. Equal parts of
-//! different expressions are stored once, and no part has an allocation of its own. Identity is the slice itself; the
-//! hash only speeds up the lookup.
+//! Predicates, conjunctions and disjunctions are interned as short slices of words in one arena. Equal subexpressions of
+//! different expressions are stored once, and no subexpression has an allocation of its own. Identity is the slice
+//! itself; the hash only speeds up the lookup.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use crate::expression::{PartKind, Parts, Predicate, RecentNumbers, Test, simplest};
+use crate::expression::{Predicate, RecentNumbers, SubexpressionKind, Subexpressions, Test, simplest};
 use crate::value::{Value, ValueRef};
 
-/// The number of a part; the operands of a part have smaller numbers.
-pub(super) type PartId = u32;
+/// The number of a subexpression; the children of a subexpression have smaller numbers.
+pub(super) type SubexpressionId = u32;
 
-/// The kind of a part, in its first word.
+/// The kind of a subexpression, in its first word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     /// `[tag, constant]`
@@ -28,9 +28,9 @@ pub(super) enum Tag {
     Pattern,
     /// `[tag, attribute, 0 for exists or 1 for is null]`
     Presence,
-    /// `[tag, part..]`
+    /// `[tag, subexpression..]`
     And,
-    /// `[tag, part..]`
+    /// `[tag, subexpression..]`
     Or,
 }
 
@@ -44,27 +44,27 @@ pub(super) const GREATER: u32 = 2;
 pub(super) const AT_LEAST: u32 = 3;
 pub(super) const BETWEEN: u32 = 4;
 
-/// A part, decoded.
+/// A subexpression, decoded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct Subexpression<'a> {
     pub tag: Tag,
     pub negated: bool,
     words: &'a [u32],
 }
 
-impl<'a> Part<'a> {
-    /// The attribute of a literal.
+impl<'a> Subexpression<'a> {
+    /// The attribute of a predicate.
     pub fn attribute(self) -> u32 {
         self.words[1]
     }
 
-    /// The words after the attribute of a literal.
+    /// The words after the attribute of a predicate.
     pub fn payload(self) -> &'a [u32] {
         &self.words[2..]
     }
 
-    /// The operands of a conjunction or disjunction.
-    pub fn operands(self) -> &'a [PartId] {
+    /// The children of a conjunction or disjunction.
+    pub fn children(self) -> &'a [SubexpressionId] {
         match self.tag {
             Tag::And | Tag::Or => &self.words[1..],
             _ => &[],
@@ -72,7 +72,7 @@ impl<'a> Part<'a> {
     }
 
     /// Whether it tests an attribute.
-    pub fn is_literal(self) -> bool {
+    pub fn is_predicate(self) -> bool {
         !matches!(self.tag, Tag::Constant | Tag::And | Tag::Or)
     }
 
@@ -81,8 +81,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The intermediate representation of a set of expressions: all of their parts, and the values that their
-/// literals mention.
+/// The intermediate representation of a set of expressions: all of their subexpressions, and the values that their
+/// predicates mention.
 #[derive(Debug, Default)]
 pub(super) struct Ir {
     words: Vec<u32>,
@@ -100,7 +100,7 @@ pub(super) struct Ir {
     /// All other tests.
     pub patterns: Vec<(u32, Test)>,
     pattern_numbers: HashMap<(u32, Test), u32, ahash::RandomState>,
-    /// The words of the part being built; reused to save allocations.
+    /// The words of the subexpression being built; reused to save allocations.
     scratch: Vec<u32>,
 }
 
@@ -243,14 +243,14 @@ impl WordHasher {
 impl Ir {
     /// Makes room for about so many expressions.
     pub fn reserve(&mut self, expressions: usize) {
-        /// Literals and operators of an expression that no other has.
+        /// Predicates and operators of an expression that no other has.
         const PARTS: usize = 4;
         /// For more, the tables grow as they are filled.
         const MOST: usize = 1 << 18;
-        let parts = PARTS * expressions.min(MOST);
-        self.table.reserve(parts, |entry| spread(entry.hash));
-        self.ends.reserve(parts);
-        self.words.reserve(4 * parts);
+        let subexpressions = PARTS * expressions.min(MOST);
+        self.table.reserve(subexpressions, |entry| spread(entry.hash));
+        self.ends.reserve(subexpressions);
+        self.words.reserve(4 * subexpressions);
     }
 
     /// The names of the attributes, by their number in this matcher minus one.
@@ -262,14 +262,14 @@ impl Ir {
         self.ends.len()
     }
 
-    pub fn get(&self, part: PartId) -> Part<'_> {
-        let end = self.ends[part as usize] as usize;
-        let start = if part == 0 { 0 } else { self.ends[part as usize - 1] as usize };
+    pub fn get(&self, subexpression: SubexpressionId) -> Subexpression<'_> {
+        let end = self.ends[subexpression as usize] as usize;
+        let start = if subexpression == 0 { 0 } else { self.ends[subexpression as usize - 1] as usize };
         let words = &self.words[start..end];
-        Part { tag: TAGS[(words[0] & 0xff) as usize], negated: words[0] & NEGATED != 0, words }
+        Subexpression { tag: TAGS[(words[0] & 0xff) as usize], negated: words[0] & NEGATED != 0, words }
     }
 
-    fn intern_literal(&mut self, attribute: u32, test: &Test, negated: bool) -> PartId {
+    fn intern_predicate(&mut self, attribute: u32, test: &Test, negated: bool) -> SubexpressionId {
         let negated = if negated { NEGATED } else { 0 };
         let head = |tag: Tag| tag as u32 | negated;
         match test {
@@ -283,9 +283,9 @@ impl Ir {
                 words.extend([head(Tag::Keys), attribute]);
                 words.extend(values.iter().map(|value| self.keys.intern(attribute, value)));
                 words[2..].sort_unstable();
-                let part = self.intern(&words);
+                let subexpression = self.intern(&words);
                 self.scratch = words;
-                part
+                subexpression
             }
             Test::Less(value) => self.intern_range(head(Tag::Range), attribute, LESS, value, value),
             Test::AtMost(value) => self.intern_range(head(Tag::Range), attribute, AT_MOST, value, value),
@@ -316,7 +316,7 @@ impl Ir {
         comparison: u32,
         low: &Value,
         high: &Value,
-    ) -> PartId {
+    ) -> SubexpressionId {
         let low = self.bounds.intern(attribute, low);
         let high = self.bounds.intern(attribute, high);
         self.intern(&[head, attribute, comparison, low, high])
@@ -340,52 +340,53 @@ impl Ir {
         number
     }
 
-    fn intern(&mut self, words: &[u32]) -> PartId {
+    fn intern(&mut self, words: &[u32]) -> SubexpressionId {
         let hash = self.hasher.words(words);
-        let slice = |part: PartId| {
-            let start = if part == 0 { 0 } else { self.ends[part as usize - 1] as usize };
-            &self.words[start..self.ends[part as usize] as usize]
+        let slice = |subexpression: SubexpressionId| {
+            let start = if subexpression == 0 { 0 } else { self.ends[subexpression as usize - 1] as usize };
+            &self.words[start..self.ends[subexpression as usize] as usize]
         };
         let same = |entry: &Hashed| entry.hash == hash && slice(entry.number) == words;
         if let Some(entry) = self.table.find(spread(hash), same) {
             return entry.number;
         }
-        let part = self.ends.len() as PartId;
+        let subexpression = self.ends.len() as SubexpressionId;
         self.words.extend_from_slice(words);
         self.ends.push(self.words.len() as u32);
-        self.table.insert_unique(spread(hash), Hashed { hash, number: part }, |entry| spread(entry.hash));
-        part
+        self.table
+            .insert_unique(spread(hash), Hashed { hash, number: subexpression }, |entry| spread(entry.hash));
+        subexpression
     }
 }
 
-impl Parts for Ir {
+impl Subexpressions for Ir {
     fn constant(&mut self, value: bool) -> u32 {
         self.intern(&[Tag::Constant as u32, u32::from(value)])
     }
 
-    /// Literals that differ only in their weights are one part.
-    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32 {
+    /// Predicates that differ only in their weights are one subexpression.
+    fn predicate(&mut self, predicate: &Predicate, negated: bool) -> u32 {
         let attribute = self.intern_attribute(predicate.attribute());
-        self.intern_literal(attribute, &simplest(predicate.test()), negated)
+        self.intern_predicate(attribute, &simplest(predicate.test()), negated)
     }
 
-    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32 {
+    fn operator(&mut self, conjunction: bool, children: &[u32]) -> u32 {
         let mut words = std::mem::take(&mut self.scratch);
         words.clear();
         words.push(if conjunction { Tag::And } else { Tag::Or } as u32);
-        words.extend_from_slice(operands);
-        let part = self.intern(&words);
+        words.extend_from_slice(children);
+        let subexpression = self.intern(&words);
         self.scratch = words;
-        part
+        subexpression
     }
 
-    fn kind(&self, part: u32) -> PartKind<'_> {
-        let part = self.get(part);
-        match part.tag {
-            Tag::Constant => PartKind::Constant(part.constant()),
-            Tag::And => PartKind::And(part.operands()),
-            Tag::Or => PartKind::Or(part.operands()),
-            _ => PartKind::Literal,
+    fn kind(&self, subexpression: u32) -> SubexpressionKind<'_> {
+        let subexpression = self.get(subexpression);
+        match subexpression.tag {
+            Tag::Constant => SubexpressionKind::Constant(subexpression.constant()),
+            Tag::And => SubexpressionKind::And(subexpression.children()),
+            Tag::Or => SubexpressionKind::Or(subexpression.children()),
+            _ => SubexpressionKind::Predicate,
         }
     }
 }

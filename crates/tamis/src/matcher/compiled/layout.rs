@@ -4,12 +4,12 @@
 //! of starts and a list of items.
 
 use super::choice::Choice;
-use super::entry_list::{EntryListWriter, PendingEntry};
-use super::ir::PartId;
+use super::entry_list::{EntryListWriter, NO_RESIDUAL, PendingEntry};
+use super::ir::SubexpressionId;
 use super::lower::{Lowering, Trigger};
-use super::program::kind_of_check;
+use super::opcodes::kind_of_check;
 use super::ranges::Stabbing;
-use super::{Compiled, NO_RESIDUAL, first_slot};
+use super::{Compiled, first_slot};
 use crate::csr::{self, Lists};
 use crate::matcher::{Scan, Slot};
 
@@ -24,15 +24,21 @@ struct Lowered {
 
 impl Lowering {
     /// Enters every expression and lays out what there is.
-    pub fn finish(mut self, roots: &[PartId], deep: Vec<Slot>, scan: Scan, local: Vec<u32>) -> Compiled {
-        for (part, node) in std::mem::take(&mut self.node_parts).into_iter().zip(0..) {
-            self.enter_parts(part, NO_RESIDUAL, node);
+    pub fn finish(
+        mut self,
+        roots: &[SubexpressionId],
+        deep: Vec<Slot>,
+        scan: Scan,
+        local: Vec<u32>,
+    ) -> Compiled {
+        for (subexpression, node) in std::mem::take(&mut self.node_subexpressions).into_iter().zip(0..) {
+            self.enter_children(subexpression, NO_RESIDUAL, node);
         }
         let first_slot = first_slot(&self.levels);
         // Expressions with the same trigger are compiled one after the other, so that their residuals are read
         // consecutively.
         let mut order: Vec<Slot> =
-            (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != PartId::MAX).collect();
+            (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != SubexpressionId::MAX).collect();
         order.sort_by_cached_key(|&slot| self.likeliest_trigger(roots[slot as usize]));
         for slot in order {
             self.enter(roots[slot as usize], NO_RESIDUAL, first_slot + slot);

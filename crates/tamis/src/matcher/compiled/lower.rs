@@ -1,4 +1,4 @@
-//! What do parts become before they are laid out?
+//! What do subexpressions become before they are laid out?
 //!
 //! Entries under the triggers that can make an expression true, and the program of what remains to be checked.
 
@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use super::bits::{BitTest, Bits};
 use super::entry_list::PendingEntry;
 use super::estimate::Estimates;
-use super::ir::{Ir, Part, PartId, Tag};
+use super::ir::{Ir, Subexpression, SubexpressionId, Tag};
 use super::keys::Keys;
+use super::opcodes::MOST_KEYS;
 use super::patterns::Patterns;
-use super::program::MOST_KEYS;
 use super::ranges::{Bounds, Intervals};
 use crate::truth::Missing;
 
 /// Trying a pattern costs about this many times as much as examining an entry.
 const TRIED: f64 = 8.0;
-/// A part that is not a node.
+/// A subexpression that is not a node.
 pub(super) const NO_NODE: u32 = u32::MAX;
 
 /// What leads to an entry; the kinds are numbered consecutively once all are known.
@@ -37,14 +37,14 @@ pub(super) enum Trigger {
 pub(super) struct Sets {
     /// The keys of each set, ascending.
     pub keys: Vec<Vec<u32>>,
-    /// The set of each part.
-    numbers: HashMap<PartId, u32, ahash::RandomState>,
+    /// The set of each subexpression.
+    numbers: HashMap<SubexpressionId, u32, ahash::RandomState>,
     /// Sets that entries are stored under, which therefore must be found through their keys.
     pub entered: Vec<bool>,
 }
 
-/// Turns parts into entries and programs: `access` chooses the triggers of each part, `residual` writes what remains
-/// to be checked.
+/// Turns subexpressions into entries and programs: `access` chooses the triggers of each subexpression, `residual`
+/// writes what remains to be checked.
 pub(super) struct Lowering {
     pub missing: Missing,
     pub ir: Ir,
@@ -55,16 +55,16 @@ pub(super) struct Lowering {
     pub bits: Bits,
     /// Nodes, edges and uses; and the predicates of each attribute.
     pub stats: ([u64; 3], Vec<u32>),
-    /// The probability that a part is true.
+    /// The probability that a subexpression is true.
     pub chances: Vec<f64>,
-    /// How often per event a part's entries are examined.
+    /// How often per event a subexpression's entries are examined.
     pub costs: Vec<f64>,
-    /// The node of a part, and the part of each node.
+    /// The node of a subexpression, and the subexpression of each node.
     pub nodes: Vec<u32>,
-    pub node_parts: Vec<PartId>,
+    pub node_subexpressions: Vec<SubexpressionId>,
     /// Where each level of nodes begins, and where the last ends.
     pub levels: Vec<u32>,
-    /// Whether checking a part needs the truth of a node.
+    /// Whether checking a subexpression needs the truth of a node.
     pub asks_nodes: Vec<bool>,
     pub entries: Vec<(Trigger, PendingEntry)>,
     pub program: Vec<u32>,
@@ -80,24 +80,28 @@ pub(super) struct Lowering {
 impl Lowering {
     pub fn estimate(&mut self, estimates: &Estimates) {
         for number in 0..self.ir.len() {
-            let part = self.ir.get(number as PartId);
-            let operands = part.operands().iter().map(|&operand| operand as usize);
-            let (chance, cost) = match part.tag {
-                Tag::Constant => (f64::from(u8::from(part.constant())), 1.0),
+            let subexpression = self.ir.get(number as SubexpressionId);
+            let children = subexpression.children().iter().map(|&child| child as usize);
+            let (chance, cost) = match subexpression.tag {
+                Tag::Constant => (f64::from(u8::from(subexpression.constant())), 1.0),
                 Tag::And => (
-                    operands.clone().map(|operand| self.chances[operand]).product(),
-                    operands.map(|operand| self.costs[operand]).fold(f64::INFINITY, f64::min),
+                    children.clone().map(|child| self.chances[child]).product(),
+                    children.map(|child| self.costs[child]).fold(f64::INFINITY, f64::min),
                 ),
                 Tag::Or => (
-                    1.0 - operands.clone().map(|operand| 1.0 - self.chances[operand]).product::<f64>(),
-                    operands.map(|operand| self.costs[operand]).sum(),
+                    1.0 - children.clone().map(|child| 1.0 - self.chances[child]).product::<f64>(),
+                    children.map(|child| self.costs[child]).sum(),
                 ),
                 _ => {
-                    let ranks = if part.tag == Tag::Range { self.interval(number as PartId) } else { (0, 0) };
-                    let chance = estimates.literal(part, ranks);
-                    let cost = match part.tag {
-                        _ if !self.is_positive(part) => 1.0 + chance,
-                        Tag::Pattern => self.pattern_cost(part.payload()[0], chance),
+                    let ranks = if subexpression.tag == Tag::Range {
+                        self.interval(number as SubexpressionId)
+                    } else {
+                        (0, 0)
+                    };
+                    let chance = estimates.predicate(subexpression, ranks);
+                    let cost = match subexpression.tag {
+                        _ if !self.is_positive(subexpression) => 1.0 + chance,
+                        Tag::Pattern => self.pattern_cost(subexpression.payload()[0], chance),
                         _ => chance,
                     };
                     (chance, cost)
@@ -134,12 +138,12 @@ impl Lowering {
         targets.len() as u64
     }
 
-    /// Whether a literal can be true only if one of its own triggers is.
-    pub(super) fn is_positive(&self, part: Part<'_>) -> bool {
-        match part.tag {
+    /// Whether a predicate can be true only if one of its own triggers is.
+    pub(super) fn is_positive(&self, subexpression: Subexpression<'_>) -> bool {
+        match subexpression.tag {
             // `exists` needs the attribute; `missing` and `is null` are true without it.
-            Tag::Presence => part.payload()[0] == u32::from(part.negated),
-            _ => !part.negated,
+            Tag::Presence => subexpression.payload()[0] == u32::from(subexpression.negated),
+            _ => !subexpression.negated,
         }
     }
 
@@ -148,63 +152,66 @@ impl Lowering {
     pub fn number_nodes(&mut self, uses: &[u32]) {
         let mut nodes = Vec::new();
         let mut levels: Vec<u32> = Vec::with_capacity(uses.len());
-        for (part, &uses) in (0..).zip(uses) {
-            let operands = self.ir.get(part).operands();
-            let below = operands.iter().map(|&operand| levels[operand as usize]).max().unwrap_or(0);
-            let is_node = uses > 1 && !operands.is_empty();
+        for (subexpression, &uses) in (0..).zip(uses) {
+            let children = self.ir.get(subexpression).children();
+            let below = children.iter().map(|&child| levels[child as usize]).max().unwrap_or(0);
+            let is_node = uses > 1 && !children.is_empty();
             levels.push(below + u32::from(is_node));
-            self.asks_nodes.push(levels[part as usize] > 0);
+            self.asks_nodes.push(levels[subexpression as usize] > 0);
             if is_node {
-                nodes.push(part);
+                nodes.push(subexpression);
             }
         }
-        nodes.sort_by_cached_key(|&part| (levels[part as usize], self.likeliest_trigger(part)));
+        nodes.sort_by_cached_key(|&subexpression| {
+            (levels[subexpression as usize], self.likeliest_trigger(subexpression))
+        });
         let of_levels = nodes.chunk_by(|&one, &other| levels[one as usize] == levels[other as usize]);
         self.levels = vec![0];
         self.levels.extend(of_levels.scan(0, |end, nodes| {
             *end += nodes.len() as u32;
             Some(*end)
         }));
-        for (&part, node) in nodes.iter().zip(0..) {
-            self.nodes[part as usize] = node;
+        for (&subexpression, node) in nodes.iter().zip(0..) {
+            self.nodes[subexpression as usize] = node;
         }
-        self.node_parts = nodes;
+        self.node_subexpressions = nodes;
     }
 
-    /// Whether a bit test decides a part completely.
-    pub(super) fn is_bit_test(&self, part: PartId) -> bool {
-        !self.ir.get(part).negated && self.bit_test(part).is_some_and(|test| test.exact)
+    /// Whether a bit test decides a subexpression completely.
+    pub(super) fn is_bit_test(&self, subexpression: SubexpressionId) -> bool {
+        !self.ir.get(subexpression).negated && self.bit_test(subexpression).is_some_and(|test| test.exact)
     }
 
-    /// The bit test that an event passes if a part, or what it negates, is true; `None` if no test is worth making.
-    pub(super) fn bit_test(&self, part: PartId) -> Option<BitTest> {
-        let literal = self.ir.get(part);
-        match literal.tag {
-            Tag::Keys if literal.payload().len() <= MOST_KEYS => {
-                let keys = literal.payload().iter().map(|&key| self.key_numbers[key as usize]);
-                Some(self.bits.of_keys(literal.attribute(), keys))
+    /// The bit test that an event passes if a subexpression, or what it negates, is true; `None` if no test is worth
+    /// making.
+    pub(super) fn bit_test(&self, subexpression: SubexpressionId) -> Option<BitTest> {
+        let predicate = self.ir.get(subexpression);
+        match predicate.tag {
+            Tag::Keys if predicate.payload().len() <= MOST_KEYS => {
+                let keys = predicate.payload().iter().map(|&key| self.key_numbers[key as usize]);
+                Some(self.bits.of_keys(predicate.attribute(), keys))
             }
             Tag::Range => {
-                let (first, last) = self.interval(part);
-                Some(self.bits.of_ranks(literal.attribute(), first, last))
+                let (first, last) = self.interval(subexpression);
+                Some(self.bits.of_ranks(predicate.attribute(), first, last))
             }
             _ => None,
         }
     }
 
-    pub(super) fn interval(&self, part: PartId) -> (u32, u32) {
-        let part = self.ir.get(part);
-        let [comparison, low, high] = *part.payload() else { unreachable!("a range has two ends") };
+    pub(super) fn interval(&self, subexpression: SubexpressionId) -> (u32, u32) {
+        let subexpression = self.ir.get(subexpression);
+        let [comparison, low, high] = *subexpression.payload() else { unreachable!("a range has two ends") };
         let value = |bound: u32| &self.ir.bounds.list[bound as usize].1;
-        self.bounds.interval(part.attribute(), comparison, value(low), value(high))
+        self.bounds.interval(subexpression.attribute(), comparison, value(low), value(high))
     }
 
-    pub(super) fn set(&mut self, part: PartId) -> u32 {
+    pub(super) fn set(&mut self, subexpression: SubexpressionId) -> u32 {
         // The same keys with both signs become two sets, which only costs memory.
         let next = self.sets.keys.len() as u32;
-        let set = *self.sets.numbers.entry(part).or_insert(next);
+        let set = *self.sets.numbers.entry(subexpression).or_insert(next);
         if set == next {
-            let keys = self.ir.get(part).payload();
+            let keys = self.ir.get(subexpression).payload();
             let mut keys: Vec<u32> = keys.iter().map(|&key| self.key_numbers[key as usize]).collect();
             keys.sort_unstable();
             self.sets.keys.push(keys);

@@ -1,9 +1,9 @@
 //! The default matcher: a compiled A-Tree (after Ji & Jacobsen 2021) in flat, immutable columns.
 //!
-//! A conjunction can only be true if all of its operands are. So it is enough to store it under one of
-//! them, its *trigger*, and to examine it when that one is true. The cheapest trigger is the literal that
+//! A conjunction can only be true if all of its children are. So it is enough to store it under one of
+//! them, its *trigger*, and to examine it when that one is true. The cheapest trigger is the predicate that
 //! is true least often; a sample of past events says which. An expression that is stored under a trigger
-//! is an *entry*; the tests that remain are its *residual*. A part that several expressions share
+//! is an *entry*; the tests that remain are its *residual*. A subexpression that several expressions share
 //! is a *node*: it is evaluated at most once per event, and is itself a trigger for the expressions that
 //! contain it.
 //!
@@ -17,8 +17,8 @@
 //!
 //! # Building
 //!
-//! **Parts** (`ir`). Each expression is normalised and split into literals, conjunctions and
-//! disjunctions, which are interned: `topic = 'chess'` is one part that both conjunctions use. Attributes
+//! **Subexpressions** (`ir`). Each expression is normalised and split into predicates, conjunctions and
+//! disjunctions, which are interned: `topic = 'chess'` is one subexpression that both conjunctions use. Attributes
 //! are numbered in the order of their first mention: topic 1, state 2, vip 3, age 4.
 //!
 //! **Values** (`keys`, `ranges`, `bits`). A pair of an attribute and a value that some equality tests is a
@@ -40,9 +40,9 @@
 //!
 //! **Triggers** (`estimate`, `access`). Suppose that few events of the sample are about chess, and that
 //! most have a state. Then slots 0 and 1 are both stored under `topic = 'chess'`. A disjunction is stored
-//! under each of its operands, so slot 2 has two entries, one of them under a range. Up to two of the
-//! remaining literals, the least likely first, become bit tests of the entry itself; negated ones cannot.
-//! The rest becomes a residual (`residual`, `program`), a small program whose checks are also ordered by
+//! under each of its children, so slot 2 has two entries, one of them under a range. Up to two of the
+//! remaining predicates, the least likely first, become bit tests of the entry itself; negated ones cannot.
+//! The rest becomes a residual (`residual`, `opcodes`, `program`), a small program whose checks are also ordered by
 //! how unlikely they are, with exact bit tests first. Only slot 1 needs one:
 //!
 //! ```text
@@ -85,7 +85,7 @@
 //! {"topic": "chess", "state": "OR", "vip": false, "age": 30}
 //! ```
 //!
-//! **Load** (`Compiled::load`, `working`). Each value is looked up once. Keys and ranks set bits of the
+//! **Load** (`load`, `working`). Each value is looked up once. Keys and ranks set bits of the
 //! event's words and put their triggers on a list; a search tree over the intervals finds the ranges that
 //! contain a rank.
 //!
@@ -97,7 +97,7 @@
 //!                                        trigger 11, "always"
 //! ```
 //!
-//! **Follow** (`Compiled::follow`, `entry_list::Stages`). The lists of triggers 3 and 11 are empty. The
+//! **Follow** (`follow`, `entry_list::Stages`). The lists of triggers 3 and 11 are empty. The
 //! list of trigger 0 is processed in stages. Each stage is a loop over everything that passed the stage
 //! before. Its steps do not depend on each other and hardly branch, so many reads are in flight at once.
 //!
@@ -114,8 +114,8 @@
 //! Without `vip` in the event, the negated check would be unknown, and slot 1 would not match (with
 //! `Missing::False` it would). Slot 2 was never examined.
 //!
-//! **Nodes** (`Compiled::follow_all`). Targets are numbered: nodes first, level by level, then slots. A node of one
-//! level needs only nodes of lower levels. Once the entry lists of all literals were read, the nodes of the first level
+//! **Nodes** (`follow`). Targets are numbered: nodes first, level by level, then slots. A node of one
+//! level needs only nodes of lower levels. Once the entry lists of all predicates were read, the nodes of the first level
 //! that are true are known; their triggers are followed next, then those of the second level, and so on. An entry
 //! whose residual needs a node that is not true so far is deferred until all levels below its target are settled. So
 //! the entries under a node are read at most once, and no node is evaluated that no trigger leads to.
@@ -134,9 +134,9 @@
 //! # Departures from the paper
 //!
 //! - The access child of a conjunction is chosen by estimated cost, not at random.
-//! - Only identical subexpressions are shared, not subsets of operands.
+//! - Only identical subexpressions are shared, not subsets of children.
 //! - Levels count shared nodes only, and a node is evaluated only where its trigger is true.
-//! - Expressions that nest more than 64 levels are evaluated by a scan, which does not recurse.
+//! - Expressions that are nested more than 64 deep are evaluated by a scan, which does not recurse.
 
 mod access;
 mod batch_match;
@@ -147,17 +147,21 @@ mod choice;
 mod entry_list;
 mod estimate;
 mod event_set;
+mod follow;
 mod ir;
 mod keys;
 mod layout;
+mod load;
 mod lower;
 mod nulls;
+mod opcodes;
 mod patterns;
 mod program;
 mod ranges;
 mod residual;
 mod sparse;
 mod stats;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod text_match;
@@ -171,9 +175,8 @@ use super::{Evaluation, Matcher, Scan, Scratch, Slot, one_by_one};
 use crate::column::Column;
 use crate::csr::Lists;
 use crate::error::Result;
-use crate::event::{AttributeId, Attributes, Event, Presence};
+use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::Expression;
-use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
 use crate::truth::Missing;
 pub(crate) use batch_state::BatchState;
@@ -181,23 +184,18 @@ use bits::Bits;
 pub(crate) use build::CompiledBuilder;
 pub use choice::BatchTimes;
 use choice::{Choice, Next};
-use entry_list::{Candidate, NO_RESIDUAL, Stages, prefetch};
 use event_set::LANES;
-use keys::{Keys, NO_KEY};
+use keys::Keys;
 use patterns::Patterns;
-use program::{Context, Outcome, evaluate};
-use ranges::{Bounds, NO_RANK, Stabbing};
+use ranges::{Bounds, Stabbing};
 pub use stats::ExpressionStats;
 pub(crate) use working::Working;
-use working::{EventAttribute, Known};
 
 /// Events with a longer list are matched one by one: in a batch, every check goes through all values.
 const MOST_VALUES: usize = 256;
-/// The entry lists of this many triggers are read together.
-const LISTS: usize = 256;
-
 /// Fewer events are matched one by one.
 const LEAST_BATCH: usize = 64;
+
 /// A compiled set of expressions.
 #[derive(Debug)]
 pub struct Compiled {
@@ -269,111 +267,6 @@ impl Compiled {
         self.levels.len().saturating_sub(1)
     }
 
-    /// The level of a target; that of slots comes after those of all nodes.
-    fn level_of(&self, target: u32) -> usize {
-        match target < self.nodes() {
-            true => self.levels.iter().skip(1).take_while(|&&end| end <= target).count(),
-            false => self.level_count(),
-        }
-    }
-
-    /// What the expressions consist of, except those too deep to compile.
-    pub(crate) fn stats(&self) -> ExpressionStats {
-        let [nodes, edges, uses, unfiltered_patterns, unselective] =
-            std::array::from_fn(|figure| self.counts[6 + figure] as usize);
-        let predicates = self.attribute_predicates.iter().enumerate();
-        let predicates = predicates.filter_map(|(attribute, &count)| {
-            self.names.get(attribute).map(|name| (name.into(), count as usize))
-        });
-        ExpressionStats {
-            nodes,
-            edges,
-            uses,
-            predicates: predicates.collect(),
-            unfiltered_patterns,
-            unselective,
-        }
-    }
-
-    /// Lays the matcher down in a file.
-    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
-        sections.push(&self.counts);
-        self.names.write(sections);
-        self.keys.write(sections);
-        self.bounds.write(sections);
-        self.patterns.write(sections);
-        self.stabbing.write(sections);
-        self.bits.write(sections);
-        for column in self.words() {
-            sections.push(column);
-        }
-    }
-
-    fn words(&self) -> [&Column<u32>; 10] {
-        [
-            &self.entry_lists,
-            &self.starts,
-            &self.program,
-            &self.key_sets.starts,
-            &self.key_sets.items,
-            &self.sets.starts,
-            &self.sets.items,
-            &self.levels,
-            &self.deep,
-            &self.attribute_predicates,
-        ]
-    }
-
-    /// Reads a matcher of this many slots from a file; `expression` returns the expression of a slot.
-    pub fn read(
-        reader: &mut SectionReader,
-        attributes: &Attributes,
-        missing: Missing,
-        slots: usize,
-        expression: impl Fn(Slot) -> Result<Expression>,
-    ) -> Result<Compiled> {
-        let counts: Column<u64> = reader.next()?;
-        if counts.len() != 12 || counts[0] != slots as u64 {
-            return Err(reader.damaged("the counts are wrong"));
-        }
-        let names = Strings::read(reader)?;
-        let mut local = Vec::new();
-        for (position, number) in (0..names.len()).zip(1..) {
-            let name = names.get(position).ok_or_else(|| reader.damaged("an attribute's name is damaged"))?;
-            let attribute = attributes.intern(&name.into()) as usize;
-            local.resize(local.len().max(attribute + 1), 0);
-            local[attribute] = number;
-        }
-        let keys = Keys::read(reader)?;
-        let key_count = keys.len();
-        let mut compiled = Compiled {
-            missing,
-            counts,
-            names,
-            attributes: local,
-            keys,
-            bounds: Bounds::read(reader)?,
-            patterns: Patterns::read(reader)?,
-            stabbing: Stabbing::read(reader)?,
-            bits: Bits::read(reader, key_count)?,
-            entry_lists: reader.next()?,
-            starts: reader.next()?,
-            program: reader.next()?,
-            key_sets: Lists::read(reader)?,
-            sets: Lists::read(reader)?,
-            levels: reader.next()?,
-            deep: reader.next()?,
-            attribute_predicates: reader.next()?,
-            scan: Scan::new([], attributes, missing),
-            choice: Choice::default(),
-        };
-        if !compiled.deep.is_empty() {
-            let deep = compiled.deep.iter().map(|&slot| expression(slot)).collect::<Result<Vec<_>>>()?;
-            compiled.scan = Scan::new(&deep, attributes, missing);
-        }
-        Ok(compiled)
-    }
-
     /// The names of the attributes that the expressions test, except those that are scanned.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         (0..self.names.len()).filter_map(|position| self.names.get(position))
@@ -442,209 +335,11 @@ impl Compiled {
         }
         found
     }
-
-    /// Writes down what the event has, and which triggers that makes true.
-    fn load(&self, event: &Event, working: &mut Working) {
-        let [sets, _, attributes, always, _] = self.triggers();
-        let ranges = sets + self.sets.len() as u32;
-        working.triggers.push(always);
-        // Often the mere presence of an attribute is not a trigger of anything.
-        let presence_matters = self.starts[attributes as usize] < self.starts[always as usize];
-        working.probes.clear();
-        for (attribute, _, presence) in self.known(event) {
-            if let Presence::Values(values) = presence {
-                for value in values {
-                    working.probes.push(self.keys.probe(attribute, value));
-                }
-            }
-        }
-        self.keys.prefetch(&working.probes);
-        let (mut probe, mut repeated) = (0, false);
-        for (attribute, global, presence) in self.known(event) {
-            let first = working.values.len() as u32;
-            working.touched.push(attribute);
-            match presence {
-                Presence::Missing => continue,
-                Presence::Null => {}
-                Presence::Values(values) => {
-                    // The rank before, where ranks ascend: what holds it was found already.
-                    let (ascending, mut before) = (values.are_ascending(), None);
-                    for value in values {
-                        let key = self.keys.find(working.probes[probe], value);
-                        probe += 1;
-                        let rank = self.bounds.rank(attribute, value);
-                        working.values.push(Known { key, rank });
-                        if key != NO_KEY {
-                            self.bits.with_key(attribute, key, |word, bit| working.set(word, bit));
-                            working.triggers.push(key);
-                            for &set in self.sets_of(key) {
-                                if working.find_set(set) {
-                                    working.triggers.push(sets + set);
-                                }
-                            }
-                        }
-                        if rank != NO_RANK && before != Some(rank) {
-                            self.bits.with_rank(attribute, rank, |word, bit| working.set(word, bit));
-                            let found = &mut |range| working.triggers.push(ranges + range);
-                            self.stabbing.stab(attribute, before, rank, found);
-                            before = ascending.then_some(rank);
-                        }
-                    }
-                }
-            }
-            if presence_matters {
-                working.triggers.push(attributes + attribute);
-            }
-            let values = working.values.len() as u32 - first;
-            let Known { key, rank } = working.values.get(first as usize).copied().unwrap_or(Known::NONE);
-            working.fields[attribute as usize] =
-                EventAttribute { first, values, key, rank, global, present: true };
-            if values > 0 {
-                self.find_patterns(attribute, global, event, working);
-            }
-            if working.timer.spend(values as usize) {
-                working.triggers.clear();
-                return;
-            }
-            repeated |= values > 1;
-        }
-        // Several values can lie in one range: its entry list is read once.
-        if repeated {
-            working.triggers.sort_unstable();
-            working.triggers.dedup();
-        }
-    }
-
-    /// The attributes of the event that expressions test: their numbers in this matcher and in the event.
-    fn known<'e>(&self, event: &'e Event) -> impl Iterator<Item = (u32, u32, Presence<'e>)> {
-        event.iter().filter_map(|(global, presence)| match self.attributes.get(global as usize) {
-            Some(&attribute) if attribute > 0 => Some((attribute, global, presence)),
-            _ => None,
-        })
-    }
-
-    /// The sets that are triggers and have a key.
-    fn sets_of(&self, key: u32) -> &[u32] {
-        if self.key_sets.items.is_empty() { &[] } else { self.key_sets.get(key) }
-    }
-
-    /// Looks at the entries of all triggers that are true: first those of literals, then those of nodes, level by
-    /// level. A level is settled once everything below was looked at: what of it was not reached is false.
-    fn follow_all(&self, event: &Event, working: &mut Working) {
-        self.follow(event, 0, working);
-        for level in 0..self.level_count() {
-            if working.timer.is_late() {
-                return;
-            }
-            self.check_deferred(event, level, working);
-            let (nodes, first) = (self.levels[level]..self.levels[level + 1], self.triggers()[4]);
-            let Working { reached, triggers, .. } = &mut *working;
-            reached.for_each(nodes, |node| triggers.push(first + node));
-            working.counters.nodes += working.triggers.len() as u64;
-            self.follow(event, level + 1, working);
-        }
-        self.check_deferred(event, self.level_count(), working);
-    }
-
-    /// Looks at the entries of the triggers at hand. So many levels of nodes are settled.
-    fn follow(&self, event: &Event, settled: usize, working: &mut Working) {
-        let mut stages = std::mem::take(&mut working.stages);
-        let mut followed = std::mem::take(&mut working.triggers);
-        for triggers in followed.chunks(LISTS) {
-            let ranges = triggers.iter().map(|&trigger| {
-                let trigger = trigger as usize;
-                (self.starts[trigger], self.starts[trigger + 1])
-            });
-            stages.begin(ranges, &self.entry_lists, &working.bits, &mut working.counters);
-            for targets in stages.targets(&self.entry_lists) {
-                targets.iter().for_each(|&target| working.reached.insert(target));
-                working.timer.spend(targets.len());
-            }
-            self.check_candidates(event, settled, &mut stages, working);
-            if working.timer.is_late() {
-                break;
-            }
-        }
-        followed.clear();
-        working.triggers = followed;
-        working.stages = stages;
-    }
-
-    /// Checks the entries that pass their bit tests.
-    fn check_candidates(&self, event: &Event, settled: usize, stages: &mut Stages, working: &mut Working) {
-        while stages.pass(&self.entry_lists, &working.bits, &mut working.counters) {
-            prefetch(&self.program, stages.candidates().iter().map(|candidate| candidate.residual));
-            let matching = Matching { compiled: self, event };
-            for &Candidate { residual, target } in stages.candidates() {
-                if residual == NO_RESIDUAL {
-                    working.reached.insert(target);
-                    continue;
-                }
-                match evaluate(&matching, &self.program, residual as usize, working) {
-                    Outcome::True => working.reached.insert(target),
-                    Outcome::False => {}
-                    Outcome::Open(residual) => {
-                        let level = self.level_of(target);
-                        if level > settled {
-                            working.deferred[level].push(Candidate { residual, target });
-                        }
-                    }
-                }
-                if working.timer.is_late() {
-                    break;
-                }
-            }
-            if working.timer.look() {
-                return;
-            }
-        }
-    }
-
-    /// Checks the candidates for targets of a level whose residuals asked for nodes, now that all of these are settled.
-    fn check_deferred(&self, event: &Event, level: usize, working: &mut Working) {
-        let mut deferred = std::mem::take(&mut working.deferred[level]);
-        let matching = Matching { compiled: self, event };
-        for &Candidate { residual, target } in &deferred {
-            if evaluate(&matching, &self.program, residual as usize, working) == Outcome::True {
-                working.reached.insert(target);
-            }
-            if working.timer.spend(1) {
-                break;
-            }
-        }
-        deferred.clear();
-        working.deferred[level] = deferred;
-    }
 }
 
 /// The first target that is a slot: it follows the nodes, and begins a word of a bitmap of targets.
 fn first_slot(levels: &[u32]) -> u32 {
     levels.last().map_or(0, |nodes| nodes.next_multiple_of(u64::BITS))
-}
-
-/// A compiled matcher at work on an event.
-struct Matching<'a> {
-    compiled: &'a Compiled,
-    event: &'a Event,
-}
-
-impl Context for Matching<'_> {
-    fn set(&self, set: u32) -> &[u32] {
-        self.compiled.sets.get(set)
-    }
-
-    fn pattern(&self, pattern: u32, working: &mut Working) -> bool {
-        self.compiled.pattern_holds(pattern, self.event, working)
-    }
-
-    fn missing(&self) -> Missing {
-        self.compiled.missing
-    }
-
-    fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool {
-        let (word, bit) = self.compiled.bits.key(attribute, key);
-        working.bits[word as usize] & bit != 0
-    }
 }
 
 impl Matcher for Compiled {

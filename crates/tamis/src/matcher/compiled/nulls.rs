@@ -3,11 +3,11 @@
 //! Those tested by `exists`. It is always checked by a residual, whatever the triggers of the expression, so the
 //! program contains all of them.
 
-use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
+use super::opcodes::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
 use super::{Compiled, Matcher};
 use crate::event::AttributeId;
 
-/// More levels than alternatives of a compiled expression can have.
+/// More depth than alternatives of a compiled expression can have.
 const MOST_DEPTH: u8 = 250;
 
 impl Compiled {
@@ -25,8 +25,8 @@ impl Compiled {
     }
 
     /// Adds the attributes that the residual at a position tests with `exists`; returns where it ends.
-    fn presence_checks(&self, mut at: usize, level: u8, asked: &mut [bool]) -> Option<usize> {
-        if level > MOST_DEPTH {
+    fn presence_checks(&self, mut at: usize, depth: u8, asked: &mut [bool]) -> Option<usize> {
+        if depth > MOST_DEPTH {
             return None;
         }
         loop {
@@ -47,7 +47,7 @@ impl Compiled {
                     let (count, mut end) = (*self.program.get(at + 1)?, at + 3);
                     // Each is preceded by its length.
                     for _ in 0..count {
-                        end = self.presence_checks(end + 1, level + 1, asked)?;
+                        end = self.presence_checks(end + 1, depth + 1, asked)?;
                     }
                     end - at - 1
                 }

@@ -1,54 +1,15 @@
 //! What remains to be checked once a trigger is true, and how is it checked?
 //!
-//! A residual is a conjunction of checks, stored contiguously. A check is a head word followed by its operands. The
-//! head contains the kind of check, whether it is negated, whether it is the last of its residual, a small count and
-//! the attribute.
+//! A residual is a conjunction of checks, stored contiguously; `opcodes` says how each is encoded.
 
+use super::opcodes::{ANY, BITS, KEYS, KIND, LAST, NEGATED, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
 use super::working::{EventAttribute, Working};
 use crate::truth::Missing;
 
-/// The kind of a check: the lowest bits of its head.
-pub(super) const KEYS: u32 = 0; // count keys follow
-pub(super) const SET: u32 = 1; // a set follows
-pub(super) const RANGE: u32 = 2; // the first and last rank follow
-pub(super) const PATTERN: u32 = 3; // a pattern follows
-pub(super) const PRESENCE: u32 = 4; // count 0: exists, 1: is null
-pub(super) const NODE: u32 = 5; // a node follows
-pub(super) const ANY: u32 = 6; // the number of alternatives and the words they take, then each with its length; count 1: some ask for nodes
-pub(super) const JUMP: u32 = 7; // a residual goes on elsewhere
-pub(super) const BITS: u32 = 8; // a word and the halves of its mask follow: an exact test
-
-pub(super) const KIND: u32 = 15;
-pub(super) const NEGATED: u32 = 1 << 4;
-pub(super) const LAST: u32 = 1 << 5;
 const NEGATED_BITS: u32 = BITS | NEGATED;
 const NEGATED_KEYS: u32 = KEYS | NEGATED;
 const NEGATED_RANGE: u32 = RANGE | NEGATED;
 const NEGATED_PATTERN: u32 = PATTERN | NEGATED;
-/// The maximum number of keys in a check; more become a set.
-pub(super) const MOST_KEYS: usize = 15;
-/// The largest attribute number that fits into a head.
-pub(super) const MOST_ATTRIBUTES: usize = (1 << 22) - 1;
-
-/// The head of a check.
-pub(super) fn head(kind: u32, negated: bool, count: usize, attribute: u32) -> u32 {
-    kind | if negated { NEGATED } else { 0 } | (count as u32) << 6 | attribute << 10
-}
-
-/// The kind of a check, whether it is negated, and whether it is the last of its residual.
-pub(super) fn kind_of_check(head: u32) -> u32 {
-    head & (KIND | NEGATED | LAST)
-}
-
-/// How many keys follow a head.
-pub(super) fn key_count(head: u32) -> usize {
-    (head >> 6 & 15) as usize
-}
-
-/// Marks the check with its head at `position` as the last of its residual.
-pub(super) fn end_residual(program: &mut [u32], position: usize) {
-    program[position] |= LAST;
-}
 
 /// The result of evaluating a residual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,15 +2,15 @@
 //!
 //! A residual: checks, the least likely first, as `program` executes them.
 
-use super::NO_RESIDUAL;
 use super::bits::BitTest;
-use super::ir::{PartId, Tag};
+use super::entry_list::NO_RESIDUAL;
+use super::ir::{SubexpressionId, Tag};
 use super::lower::{Lowering, NO_NODE};
-use super::program::{self, MOST_KEYS, end_residual, head};
+use super::opcodes::{self, MOST_KEYS, end_residual, head};
 
 impl Lowering {
-    /// A residual that checks these parts and continues with the residual at `rest`.
-    pub(super) fn residual(&mut self, ids: &[PartId], rest: u32) -> u32 {
+    /// A residual that checks these subexpressions and continues with the residual at `rest`.
+    pub(super) fn residual(&mut self, ids: &[SubexpressionId], rest: u32) -> u32 {
         if ids.is_empty() {
             return rest;
         }
@@ -24,7 +24,7 @@ impl Lowering {
         if rest == NO_RESIDUAL {
             end_residual(&mut words, last);
         } else {
-            words.extend([head(program::JUMP, false, 0, 0), rest]);
+            words.extend([head(opcodes::JUMP, false, 0, 0), rest]);
         }
         let residual = self.program.len() as u32;
         self.program.extend_from_slice(&words);
@@ -32,60 +32,68 @@ impl Lowering {
         residual
     }
 
-    /// Appends the check that a part is true.
-    fn check(&mut self, id: PartId, words: &mut Vec<u32>) {
+    /// Appends the check that a subexpression is true.
+    fn check(&mut self, id: SubexpressionId, words: &mut Vec<u32>) {
         if self.nodes[id as usize] != NO_NODE {
-            words.extend([head(program::NODE, false, 0, 0), self.nodes[id as usize]]);
+            words.extend([head(opcodes::NODE, false, 0, 0), self.nodes[id as usize]]);
             return;
         }
-        let part = self.ir.get(id);
-        let negated = part.negated;
+        let subexpression = self.ir.get(id);
+        let negated = subexpression.negated;
         if let Some(BitTest { word, mask, exact: true }) = self.bit_test(id) {
-            let head = head(program::BITS, negated, 0, part.attribute());
+            let head = head(opcodes::BITS, negated, 0, subexpression.attribute());
             words.extend([head, word, mask as u32, (mask >> 32) as u32]);
             return;
         }
-        match part.tag {
+        match subexpression.tag {
             Tag::Or => self.alternatives(id, words),
-            Tag::Keys if part.payload().len() <= MOST_KEYS => {
-                let keys = part.payload();
-                words.push(head(program::KEYS, negated, keys.len(), part.attribute()));
+            Tag::Keys if subexpression.payload().len() <= MOST_KEYS => {
+                let keys = subexpression.payload();
+                words.push(head(opcodes::KEYS, negated, keys.len(), subexpression.attribute()));
                 words.extend(keys.iter().map(|&key| self.key_numbers[key as usize]));
             }
             Tag::Keys => {
-                let attribute = part.attribute();
+                let attribute = subexpression.attribute();
                 let set = self.set(id);
-                words.extend([head(program::SET, negated, 0, attribute), set]);
+                words.extend([head(opcodes::SET, negated, 0, attribute), set]);
             }
             Tag::Range => {
-                let attribute = part.attribute();
+                let attribute = subexpression.attribute();
                 let (first, last) = self.interval(id);
-                words.extend([head(program::RANGE, negated, 0, attribute), first, last]);
+                words.extend([head(opcodes::RANGE, negated, 0, attribute), first, last]);
             }
             Tag::Pattern => {
-                words.extend([head(program::PATTERN, negated, 0, part.attribute()), part.payload()[0]]);
+                words.extend([
+                    head(opcodes::PATTERN, negated, 0, subexpression.attribute()),
+                    subexpression.payload()[0],
+                ]);
             }
             Tag::Presence => {
-                words.push(head(program::PRESENCE, negated, part.payload()[0] as usize, part.attribute()));
+                words.push(head(
+                    opcodes::PRESENCE,
+                    negated,
+                    subexpression.payload()[0] as usize,
+                    subexpression.attribute(),
+                ));
             }
             Tag::Constant | Tag::And => unreachable!("folded or flattened"),
         }
     }
 
-    /// Appends the check that some operand of a disjunction is true, the most likely first.
-    fn alternatives(&mut self, id: PartId, words: &mut Vec<u32>) {
-        let mut operands = self.ir.get(id).operands().to_vec();
-        operands.sort_by(|&a, &b| self.chances[b as usize].total_cmp(&self.chances[a as usize]));
-        let asks_nodes = operands.iter().any(|&operand| self.asks_nodes[operand as usize]);
-        words.extend([head(program::ANY, false, asks_nodes.into(), 0), operands.len() as u32, 0]);
+    /// Appends the check that some child of a disjunction is true, the most likely first.
+    fn alternatives(&mut self, id: SubexpressionId, words: &mut Vec<u32>) {
+        let mut children = self.ir.get(id).children().to_vec();
+        children.sort_by(|&a, &b| self.chances[b as usize].total_cmp(&self.chances[a as usize]));
+        let asks_nodes = children.iter().any(|&child| self.asks_nodes[child as usize]);
+        words.extend([head(opcodes::ANY, false, asks_nodes.into(), 0), children.len() as u32, 0]);
         let start = words.len();
-        for operand in operands {
+        for child in children {
             let length = words.len();
             words.push(0);
-            let part = self.ir.get(operand);
-            let mut checks = vec![operand];
-            if part.tag == Tag::And && self.nodes[operand as usize] == NO_NODE {
-                checks = part.operands().to_vec();
+            let subexpression = self.ir.get(child);
+            let mut checks = vec![child];
+            if subexpression.tag == Tag::And && self.nodes[child as usize] == NO_NODE {
+                checks = subexpression.children().to_vec();
                 checks.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
             }
             let mut last = words.len();

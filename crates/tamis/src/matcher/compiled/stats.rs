@@ -1,18 +1,19 @@
-//! How many parts does a set of expressions have, and how much do they share?
+//! How many subexpressions does a set of expressions have, and how much do they share?
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::ir::{Ir, PartId};
+use super::Compiled;
+use super::ir::{Ir, SubexpressionId};
 
-/// The distinct parts of a set of expressions.
+/// The distinct subexpressions of a set of expressions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExpressionStats {
     /// Predicates, conjunctions and disjunctions.
     pub nodes: usize,
-    /// From conjunctions and disjunctions to their operands.
+    /// From conjunctions and disjunctions to their children.
     pub edges: usize,
-    /// How often nodes are used by expressions and as operands.
+    /// How often nodes are used by expressions and as children.
     pub uses: usize,
     /// By attribute: the number of its predicates; one that occurs with both signs counts twice.
     pub predicates: BTreeMap<Arc<str>, usize>,
@@ -29,7 +30,7 @@ impl ExpressionStats {
         if self.nodes == 0 { 0.0 } else { self.uses as f64 / self.nodes as f64 }
     }
 
-    /// Adds the figures of another set; parts that both have count twice.
+    /// Adds the figures of another set; subexpressions that both have count twice.
     pub(crate) fn add(&mut self, other: ExpressionStats) {
         self.nodes += other.nodes;
         self.edges += other.edges;
@@ -42,18 +43,38 @@ impl ExpressionStats {
     }
 }
 
-/// How often each part is used, by expressions and as an operand.
-pub(super) fn count_uses(ir: &Ir, roots: &[PartId]) -> Vec<u32> {
+impl Compiled {
+    /// What the expressions consist of, except those too deep to compile.
+    pub(crate) fn stats(&self) -> ExpressionStats {
+        let [nodes, edges, uses, unfiltered_patterns, unselective] =
+            std::array::from_fn(|figure| self.counts[6 + figure] as usize);
+        let predicates = self.attribute_predicates.iter().enumerate();
+        let predicates = predicates.filter_map(|(attribute, &count)| {
+            self.names.get(attribute).map(|name| (name.into(), count as usize))
+        });
+        ExpressionStats {
+            nodes,
+            edges,
+            uses,
+            predicates: predicates.collect(),
+            unfiltered_patterns,
+            unselective,
+        }
+    }
+}
+
+/// How often each subexpression is used, by expressions and as a child.
+pub(super) fn count_uses(ir: &Ir, roots: &[SubexpressionId]) -> Vec<u32> {
     let mut uses = vec![0u32; ir.len()];
-    for &root in roots.iter().filter(|&&root| root != PartId::MAX) {
+    for &root in roots.iter().filter(|&&root| root != SubexpressionId::MAX) {
         uses[root as usize] += 1;
     }
-    // Operands have smaller numbers, so in descending order the uses of a part are complete before those of its
-    // operands.
-    for part in (0..ir.len()).rev() {
-        if uses[part] > 0 {
-            for &operand in ir.get(part as PartId).operands() {
-                uses[operand as usize] += 1;
+    // Children have smaller numbers, so in descending order the uses of a subexpression are complete before those of its
+    // children.
+    for subexpression in (0..ir.len()).rev() {
+        if uses[subexpression] > 0 {
+            for &child in ir.get(subexpression as SubexpressionId).children() {
+                uses[child as usize] += 1;
             }
         }
     }
@@ -64,12 +85,12 @@ pub(super) fn count_uses(ir: &Ir, roots: &[PartId]) -> Vec<u32> {
 pub(super) fn count_nodes(ir: &Ir, uses: &[u32]) -> ([u64; 3], Vec<u32>) {
     let (mut nodes, mut edges) = (0, 0);
     let mut predicates = vec![0; ir.names().len()];
-    for (part, _) in uses.iter().enumerate().filter(|(_, uses)| **uses > 0) {
-        let part = ir.get(part as PartId);
+    for (subexpression, _) in uses.iter().enumerate().filter(|(_, uses)| **uses > 0) {
+        let subexpression = ir.get(subexpression as SubexpressionId);
         nodes += 1;
-        edges += part.operands().len() as u64;
-        if part.is_literal() {
-            predicates[part.attribute() as usize - 1] += 1;
+        edges += subexpression.children().len() as u64;
+        if subexpression.is_predicate() {
+            predicates[subexpression.attribute() as usize - 1] += 1;
         }
     }
     ([nodes, edges, uses.iter().map(|&uses| u64::from(uses)).sum()], predicates)

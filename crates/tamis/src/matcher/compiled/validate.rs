@@ -7,12 +7,12 @@
 //! A forged file may still give wrong results. It cannot make matching fail, loop or use memory without bound.
 
 use super::build::MOST_LEVELS;
-use super::entry_list::{Candidate, is_whole};
-use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
-use super::{Compiled, NO_RESIDUAL, first_slot};
+use super::entry_list::{Candidate, NO_RESIDUAL, is_whole};
+use super::opcodes::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
+use super::{Compiled, first_slot};
 use crate::csr::is_ascending;
 
-/// More levels of nesting and continuation than residuals of a compiled expression can have: two for each of its
+/// More nesting and continuation than residuals of a compiled expression can have: two for each of its
 /// levels, and one more for each conjunction.
 const MOST_DEPTH: u8 = 250;
 
@@ -128,12 +128,12 @@ impl<'a> Residuals<'a> {
         self.depths.get(residual as usize).is_some_and(|&depth| depth > 0)
     }
 
-    /// The depth of the residual at `start`, and where it ends; `None` if it is damaged. A residual inside another
-    /// one, at a level above 0, does not continue elsewhere.
-    fn residual(&self, start: usize, outer: bool, level: u8) -> Option<(u8, usize)> {
+    /// The depth of the residual at `start`, and where it ends; `None` if it is damaged. A residual inside another one
+    /// does not continue elsewhere.
+    fn residual(&self, start: usize, outer: bool, nesting: u8) -> Option<(u8, usize)> {
         let Compiled { names, patterns, keys, bits, sets, .. } = self.compiled;
         let (mut at, mut deepest) = (start, 0u8);
-        if level >= MOST_DEPTH {
+        if nesting >= MOST_DEPTH {
             return None;
         }
         loop {
@@ -142,16 +142,16 @@ impl<'a> Residuals<'a> {
             if attribute as usize > names.len() {
                 return None;
             }
-            let operands = self.program.get(at + 1..)?;
+            let arguments = self.program.get(at + 1..)?;
             let below =
-                |operand: usize, most: usize| ((*operands.get(operand)? as usize) < most).then_some(());
+                |argument: usize, most: usize| ((*arguments.get(argument)? as usize) < most).then_some(());
             let length = match head & KIND {
                 BITS => {
                     below(0, bits.words())?;
-                    operands.get(..3)?.len()
+                    arguments.get(..3)?.len()
                 }
                 KEYS => {
-                    let asked = operands.get(..key_count(head))?;
+                    let asked = arguments.get(..key_count(head))?;
                     let of = keys.of(attribute);
                     asked.iter().all(|key| of.contains(key)).then_some(asked.len())?
                 }
@@ -159,10 +159,10 @@ impl<'a> Residuals<'a> {
                     below(0, sets.len())?;
                     1
                 }
-                RANGE => operands.get(..2)?.len(),
+                RANGE => arguments.get(..2)?.len(),
                 PATTERN => {
                     below(0, patterns.len())?;
-                    (patterns.attribute(operands[0]) == attribute).then_some(1)?
+                    (patterns.attribute(arguments[0]) == attribute).then_some(1)?
                 }
                 PRESENCE => 0,
                 NODE => {
@@ -170,12 +170,12 @@ impl<'a> Residuals<'a> {
                     1
                 }
                 ANY => {
-                    let [count, words] = *operands.first_chunk::<2>()?;
+                    let [count, words] = *arguments.first_chunk::<2>()?;
                     let (begin, end) = (at + 3, at.checked_add(3)?.checked_add(words as usize)?);
                     let mut residual = begin;
                     for _ in 0..count {
                         let length = *self.program.get(residual)? as usize;
-                        let (depth, end_of_residual) = self.residual(residual + 1, false, level + 1)?;
+                        let (depth, end_of_residual) = self.residual(residual + 1, false, nesting + 1)?;
                         if end_of_residual != residual + 1 + length || end_of_residual > end {
                             return None;
                         }
@@ -185,7 +185,7 @@ impl<'a> Residuals<'a> {
                     (residual == end).then_some(end - at - 1)?
                 }
                 JUMP if outer => {
-                    let target = *operands.first()? as usize;
+                    let target = *arguments.first()? as usize;
                     let depth =
                         self.depths.get(target).copied().filter(|&depth| depth > 0 && target < start)?;
                     // What was stored is its depth plus one.
@@ -213,9 +213,9 @@ mod tests {
     fn what_is_compiled_is_a_matcher() {
         let attributes = Attributes::default();
         let many = (0..40).map(|number| number.to_string()).collect::<Vec<_>>().join(", ");
-        let deep = |levels: usize| {
-            let open = "(x = 1 and (y = 2 or ".repeat(levels);
-            format!("{open}z = 3{}", "))".repeat(levels))
+        let deep = |depth: usize| {
+            let open = "(x = 1 and (y = 2 or ".repeat(depth);
+            format!("{open}z = 3{}", "))".repeat(depth))
         };
         let mut texts = vec![
             "true".to_owned(),

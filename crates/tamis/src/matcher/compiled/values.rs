@@ -377,7 +377,7 @@ mod tests {
     fn values_of_all_kinds_are_kept_in_order() {
         let numbers = ["-1e400", "-1", "0.1", "1", "18446744073709551615"];
         let numbers = numbers.map(|text| crate::value::read_number(text).unwrap().to_value());
-        let literals = [
+        let constants = [
             "timestamp '2026-01-02 00:00:00Z'",
             "timestamp '2026-01-02 00:00:00.000000001Z'",
             "timestamp '9999-12-31 23:59:59.999999999Z'",
@@ -388,7 +388,7 @@ mod tests {
             "ip 'ffff::'",
             "version '99999999999999999999999.0.0'",
         ];
-        let literals = literals.map(|text| {
+        let constants = constants.map(|text| {
             let expression = crate::parse(&format!("x = {text}"), &crate::Limits::none()).unwrap();
             match expression.predicates().next().unwrap().test() {
                 crate::expression::Test::Equal(value) => value.clone(),
@@ -398,7 +398,7 @@ mod tests {
         let strings = ["", "short", "a longer text"].map(Value::from);
         let mut all: Vec<(u32, Value)> = Vec::new();
         all.extend(Family::TYPED.map(|family| (0, family.first())));
-        all.extend(numbers.into_iter().chain(strings).chain(literals).map(|value| (0, value)));
+        all.extend(numbers.into_iter().chain(strings).chain(constants).map(|value| (0, value)));
         all.sort();
         let columns: ValueColumns = all.iter().collect();
         for (position, (_, value)) in all.iter().enumerate() {

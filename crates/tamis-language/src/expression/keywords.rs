@@ -1,17 +1,17 @@
-//! Which words belong to the language, and which did a user probably mean?
+//! Which keywords does the language have, and which did a user probably mean?
 
-use crate::value::LITERAL_WORDS;
+use crate::value::CONSTANT_KEYWORDS;
 
-/// Words that are never attributes unless quoted.
+/// Keywords that are never attributes unless quoted.
 pub(super) const RESERVED: [&str; 12] =
     ["and", "or", "not", "xor", "xnor", "in", "between", "like", "is", "null", "true", "false"];
-/// Words that are keywords only where the grammar expects them.
+/// Names that are keywords only where the grammar expects them.
 pub(super) const CONTEXTUAL: [&str; 9] =
     ["starts", "ends", "with", "contains", "matches", "exists", "missing", "xpath", "it"];
 
-/// Operators that are written as words: the first word, the one that must follow it, and the spelling of the
+/// Operators that are written as keywords: the first keyword, the one that must follow it, and the spelling of the
 /// operator. `ilike` is `like` without regard to case.
-pub(super) const OPERATOR_WORDS: [(&str, Option<&str>, &str); 10] = [
+pub(super) const OPERATOR_KEYWORDS: [(&str, Option<&str>, &str); 10] = [
     ("in", None, "in"),
     ("between", None, "between"),
     ("like", None, "like"),
@@ -36,11 +36,11 @@ pub(super) const TWO_ARGUMENTS: [(&str, &str); 4] = [
 pub(super) const QUANTIFIERS: [&str; 3] = ["any", "all", "none"];
 
 /// Whether a name must be quoted to be read as an attribute everywhere.
-pub(super) fn is_keyword(word: &str) -> bool {
-    RESERVED.iter().chain(&CONTEXTUAL).any(|keyword| word.eq_ignore_ascii_case(keyword))
+pub(super) fn is_keyword(name: &str) -> bool {
+    RESERVED.iter().chain(&CONTEXTUAL).any(|keyword| name.eq_ignore_ascii_case(keyword))
 }
 
-/// For every first letter a bit for each length of the words that begin with it.
+/// For every first letter a bit for each length of the keywords that begin with it.
 static LENGTHS: [u32; 26] = {
     let mut lengths = [0; 26];
     let mut functions = [""; TWO_ARGUMENTS.len()];
@@ -49,40 +49,40 @@ static LENGTHS: [u32; 26] = {
         functions[function] = TWO_ARGUMENTS[function].0;
         function += 1;
     }
-    let lists: [&[&str]; 5] = [&RESERVED, &CONTEXTUAL, &functions, &QUANTIFIERS, &LITERAL_WORDS];
+    let lists: [&[&str]; 5] = [&RESERVED, &CONTEXTUAL, &functions, &QUANTIFIERS, &CONSTANT_KEYWORDS];
     let mut list = 0;
     while list < lists.len() {
-        let mut word = 0;
-        while word < lists[list].len() {
-            let text = lists[list][word].as_bytes();
+        let mut keyword = 0;
+        while keyword < lists[list].len() {
+            let text = lists[list][keyword].as_bytes();
             lengths[(text[0] - b'a') as usize] |= 1 << text.len();
-            word += 1;
+            keyword += 1;
         }
         list += 1;
     }
     lengths
 };
 
-/// Whether a word may mean something other than an attribute or a function of a term. Some attributes pass as well.
+/// Whether a name may mean something other than an attribute or a function of a term. Some attributes pass as well.
 ///
-/// Most words are names of attributes. First letter, last letter and length distinguish most of them from the words
-/// of the language, so they need not be compared with each of those.
-pub(super) fn may_mean(word: &str) -> bool {
-    let (Some(first), Some(last)) = (word.as_bytes().first(), word.as_bytes().last()) else { return false };
+/// Most names are those of attributes. First letter, last letter and length distinguish most of them from the
+/// keywords, so they need not be compared with each of those.
+pub(super) fn may_mean(name: &str) -> bool {
+    let (Some(first), Some(last)) = (name.as_bytes().first(), name.as_bytes().last()) else { return false };
     let letter = usize::from(first.to_ascii_lowercase().wrapping_sub(b'a'));
     let lengths = LENGTHS.get(letter).copied().unwrap_or(0);
-    word.len() < 32 && last.is_ascii_alphabetic() && lengths >> word.len() & 1 == 1
+    name.len() < 32 && last.is_ascii_alphabetic() && lengths >> name.len() & 1 == 1
 }
 
-/// The keyword that `word` is most likely a misspelling of.
-pub(super) fn nearest(word: &str, keywords: &[&'static str]) -> Option<&'static str> {
-    if word.len() > 16 {
+/// The keyword that `name` is most likely a misspelling of.
+pub(super) fn nearest(name: &str, keywords: &[&'static str]) -> Option<&'static str> {
+    if name.len() > 16 {
         return None;
     }
-    let word = word.to_ascii_lowercase();
+    let name = name.to_ascii_lowercase();
     keywords
         .iter()
-        .map(|keyword| (strsim::osa_distance(&word, keyword), *keyword))
+        .map(|keyword| (strsim::osa_distance(&name, keyword), *keyword))
         .filter(|(distance, keyword)| *distance <= if keyword.len() < 5 { 1 } else { 2 })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, keyword)| keyword)
@@ -93,11 +93,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_the_language_pass_and_most_names_do_not() {
+    fn keywords_pass_and_most_names_do_not() {
         let functions = TWO_ARGUMENTS.map(|(name, _)| name);
-        let words = RESERVED.iter().chain(&CONTEXTUAL).chain(&functions).chain(&LITERAL_WORDS);
-        for word in words.chain(&QUANTIFIERS) {
-            assert!(may_mean(word) && may_mean(&word.to_uppercase()), "{word}");
+        let keywords = RESERVED.iter().chain(&CONTEXTUAL).chain(&functions).chain(&CONSTANT_KEYWORDS);
+        for name in keywords.chain(&QUANTIFIERS) {
+            assert!(may_mean(name) && may_mean(&name.to_uppercase()), "{name}");
         }
         for name in ["", "a12", "user.geo.state", "Ünicode", "_x", "country", &"a".repeat(100), "z"] {
             assert!(!may_mean(name), "{name}");

@@ -1,22 +1,22 @@
-//! Which predicates are written like functions, such as `exists`, `any` and `xpath`?
+//! Which predicates are written as calls of functions, such as `exists`, `any` and `xpath`?
 
 use super::Parser;
 use crate::error::{Error, Result};
 use crate::expression::elements::{DEEPEST, Quantifier};
+use crate::expression::keywords::TWO_ARGUMENTS;
 use crate::expression::lex::{Kind, Token};
 use crate::expression::predicate::{Operand, Operator, Predicate};
 use crate::expression::term::Term;
-use crate::expression::words::TWO_ARGUMENTS;
 use crate::limits;
 
 impl Parser<'_> {
-    /// Parses a predicate that is written like a function, if there is one.
-    pub(super) fn question(&mut self, start: Token) -> Result<bool> {
-        let word = &self.text[start.range()];
-        let is = |name: &str| word.eq_ignore_ascii_case(name);
+    /// Parses a predicate that is written as a call, if there is one.
+    pub(super) fn call(&mut self, start: Token) -> Result<bool> {
+        let name = &self.text[start.range()];
+        let is = |function: &str| name.eq_ignore_ascii_case(function);
         let two = TWO_ARGUMENTS.iter().find(|(name, _)| is(name));
         let two = two.and_then(|(_, spelling)| Operator::from_spelling(spelling));
-        let quantifier = Quantifier::from_name(word);
+        let quantifier = Quantifier::from_name(name);
         if two.is_none()
             && quantifier.is_none()
             && !["exists", "missing", "xpath"].iter().any(|name| is(name))
@@ -100,7 +100,7 @@ impl Parser<'_> {
     /// Parses the arguments of `xpath`: an expression, and the namespaces of its prefixes.
     fn xpath(&mut self, start: Token) -> Result<()> {
         self.advance()?;
-        let literal = self.token;
+        let quoted = self.token;
         let text = self.string("an XPath expression in single quotes")?;
         let mut namespaces = Vec::new();
         while self.token.kind == Kind::Comma {
@@ -115,7 +115,7 @@ impl Parser<'_> {
             namespaces.iter().map(|(prefix, namespace)| (&**prefix, &**namespace)).collect();
         let predicate = Predicate::xpath(&text, &namespaces, weight.as_slice(), self.limits);
         let predicate = predicate.map_err(|error| match error {
-            Error::Syntax(error) => self.inside(literal, *error),
+            Error::Syntax(error) => self.inside(quoted, *error),
             other => self.locate(start, other),
         })?;
         self.assembler.predicate(predicate);

@@ -1,6 +1,6 @@
 //! How are values written whose types JSON lacks?
 //!
-//! In text as a word and a string, `timestamp '2026-01-02 05:00:00Z'`; in the JSON form as an object of
+//! In text as a keyword and a string, `timestamp '2026-01-02 05:00:00Z'`; in the JSON form as an object of
 //! one member, `{"timestamp": "2026-01-02 05:00:00Z"}`.
 
 use std::fmt;
@@ -10,10 +10,10 @@ use super::time::{Written, read_interval};
 use super::version::read_version;
 use super::{Value, ValueRef, write_quoted};
 
-/// The words that begin a typed literal.
+/// The keywords that begin a typed constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum LiteralKind {
+pub enum ConstantType {
     Timestamp,
     Date,
     Interval,
@@ -22,25 +22,25 @@ pub enum LiteralKind {
     Version,
 }
 
-/// Every word, for messages.
-pub const LITERAL_WORDS: [&str; 6] = ["timestamp", "date", "interval", "cidr", "ip", "version"];
+/// Every keyword, for messages.
+pub const CONSTANT_KEYWORDS: [&str; 6] = ["timestamp", "date", "interval", "cidr", "ip", "version"];
 
-impl LiteralKind {
-    /// The kind that a word denotes, in any case.
-    pub fn from_word(word: &str) -> Option<LiteralKind> {
-        use LiteralKind::{Cidr, Date, Interval, Ip, Timestamp, Version};
-        let kinds = [Timestamp, Date, Interval, Cidr, Ip, Version];
-        kinds
+impl ConstantType {
+    /// The type that a keyword denotes, in any case.
+    pub fn from_keyword(keyword: &str) -> Option<ConstantType> {
+        use ConstantType::{Cidr, Date, Interval, Ip, Timestamp, Version};
+        let types = [Timestamp, Date, Interval, Cidr, Ip, Version];
+        types
             .into_iter()
-            .zip(LITERAL_WORDS)
-            .find_map(|(kind, known)| word.eq_ignore_ascii_case(known).then_some(kind))
+            .zip(CONSTANT_KEYWORDS)
+            .find_map(|(one, known)| keyword.eq_ignore_ascii_case(known).then_some(one))
     }
 
-    /// The value of the text after the word, or why there is none.
+    /// The value of the text after the keyword, or why there is none.
     pub fn read(self, text: &str) -> Result<Value, String> {
         let shown = || ValueRef::String(&crate::error::shorten(text)).to_string();
         match self {
-            LiteralKind::Timestamp => match Written::read(text) {
+            ConstantType::Timestamp => match Written::read(text) {
                 Some(Written::Date(date)) => Ok(Value::Local(date.midnight())),
                 Some(Written::Local(local)) => Ok(Value::Local(local)),
                 Some(Written::Moment(moment)) => Ok(Value::Timestamp(moment)),
@@ -49,7 +49,7 @@ impl LiteralKind {
                     shown()
                 )),
             },
-            LiteralKind::Date => match Written::read(text) {
+            ConstantType::Date => match Written::read(text) {
                 Some(Written::Date(date)) => Ok(Value::Date(date)),
                 Some(_) => Err(format!("{} is not a date but a timestamp", shown())),
                 None => Err(format!(
@@ -57,22 +57,22 @@ impl LiteralKind {
                     shown()
                 )),
             },
-            LiteralKind::Interval => read_interval(text).map(Value::Duration),
-            LiteralKind::Cidr => {
+            ConstantType::Interval => read_interval(text).map(Value::Duration),
+            ConstantType::Cidr => {
                 let network = Network::read(text)?;
                 Ok(network.single().map_or(Value::Network(network), Value::Address))
             }
-            LiteralKind::Ip => Address::read(text).map(Value::Address).ok_or_else(|| {
+            ConstantType::Ip => Address::read(text).map(Value::Address).ok_or_else(|| {
                 format!("{} is not an address; write it as in ip '10.0.0.1' or ip '::1'", shown())
             }),
-            LiteralKind::Version => read_version(text)
+            ConstantType::Version => read_version(text)
                 .map(|version| Value::Version(version.into()))
                 .ok_or_else(|| format!("{} is not a version; write it as in version '2.10.0-rc.1'", shown())),
         }
     }
 }
 
-/// Prints the literal of the expression language.
+/// Prints the constant of the expression language.
 impl fmt::Display for ValueRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -85,8 +85,8 @@ impl fmt::Display for ValueRef<'_> {
                 let (number, unit) = value.in_unit();
                 write!(f, "interval '{number}' {unit}")
             }
-            other => match other.worded() {
-                Some((word, text)) => write!(f, "{word} '{text}'"),
+            other => match other.as_typed_constant() {
+                Some((keyword, text)) => write!(f, "{keyword} '{text}'"),
                 None => Ok(()),
             },
         }
@@ -94,8 +94,8 @@ impl fmt::Display for ValueRef<'_> {
 }
 
 impl ValueRef<'_> {
-    /// The word and the text of a typed literal; `None` for values that JSON has.
-    pub fn worded(self) -> Option<(&'static str, String)> {
+    /// The keyword and the text of a typed constant; `None` for values that JSON has.
+    pub fn as_typed_constant(self) -> Option<(&'static str, String)> {
         Some(match self {
             ValueRef::Boolean(_)
             | ValueRef::Integer(_)
@@ -124,8 +124,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn literals_print_as_they_are_read() {
-        for (word, text, printed) in [
+    fn constants_print_as_they_are_read() {
+        for (keyword, text, printed) in [
             ("timestamp", "2026-01-02T05:00+02:00", "timestamp '2026-01-02 03:00:00Z'"),
             ("timestamp", "2026-01-02T05:00", "timestamp '2026-01-02 05:00:00'"),
             ("TIMESTAMP", "2026-01-02", "timestamp '2026-01-02 00:00:00'"),
@@ -136,12 +136,12 @@ mod tests {
             ("ip", "2001:DB8::0:1", "ip '2001:db8::1'"),
             ("version", "v2.10", "version '2.10.0'"),
         ] {
-            let value = LiteralKind::from_word(word).unwrap().read(text).unwrap();
+            let value = ConstantType::from_keyword(keyword).unwrap().read(text).unwrap();
             assert_eq!(value.to_string(), printed);
-            let (word, text) = value.as_ref().worded().unwrap();
-            assert_eq!(LiteralKind::from_word(word).unwrap().read(&text), Ok(value));
+            let (keyword, text) = value.as_ref().as_typed_constant().unwrap();
+            assert_eq!(ConstantType::from_keyword(keyword).unwrap().read(&text), Ok(value));
         }
-        for (word, text) in [
+        for (keyword, text) in [
             ("timestamp", "tomorrow"),
             ("date", "2026-01-02 05:00"),
             ("date", "2026-02-30"),
@@ -150,7 +150,7 @@ mod tests {
             ("ip", "10.0.0.0/8"),
             ("version", "latest"),
         ] {
-            assert!(LiteralKind::from_word(word).unwrap().read(text).is_err(), "{word} {text}");
+            assert!(ConstantType::from_keyword(keyword).unwrap().read(text).is_err(), "{keyword} {text}");
         }
     }
 }
