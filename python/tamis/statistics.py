@@ -14,7 +14,7 @@ class EventProfile(TypedDict):
             elements of lists for `any`, `all` and `none`, evaluating XPaths and `where`.
         match_us: Microseconds to match it, without making Python objects of the ids.
         matches: Subscriptions that it matches.
-        segments: Segments that were searched.
+        segments: Segments of the index.
         lists: Entry lists that were read: one for each trigger that the event makes true and that
             some expression is indexed under.
         entries: Entries that were read: expressions that are indexed under such a trigger.
@@ -64,10 +64,10 @@ class IndexStats(TypedDict):
         predicates: Distinct predicates, summed over the segments.
         attribute_predicates: The same by attribute or term.
         nodes: Distinct predicates, conjunctions and disjunctions.
-        edges: References from these to their operands.
+        edges: References from these to their children.
         sharing: The average number of uses of a node; 1.0 if nothing is shared.
-        unfiltered_patterns: Patterns without a literal part, which are tried on every text.
-        unselective: Expressions and shared parts that are examined on every event, or on every
+        unfiltered_patterns: Patterns without a literal, which are tried wherever they are used.
+        unselective: Expressions and shared subexpressions that are examined on every event, or on every
             event with a certain attribute: negations, `exists`, unfiltered patterns and `true`
             without anything more selective beside them.
         matching_bytes: Bytes that matching reads, in memory or in mapped files.

@@ -10,8 +10,8 @@ use std::ops::AddAssign;
 pub struct Counters {
     /// Posting lists of the keys of events, or entry lists of their true triggers.
     pub lists: u64,
-    /// Entries that were read, including those tried while skipping, but not those
-    /// skipped in groups.
+    /// Entries that were read: of posting lists, including those tried while skipping; of entry lists, without those of
+    /// skipped groups.
     pub entries: u64,
     /// Ids that were in enough lists, or entries that passed their bit tests, and were evaluated further.
     pub candidates: u64,

@@ -18,8 +18,8 @@ use crate::matcher::{Compiled, Scan, Slot};
 use crate::sections::{OpenOptions, Origin, SectionReader, Sections};
 
 impl Segment {
-    /// Fails where the matcher lives in a file that was not verified, and is none. Matching does not
-    /// look again.
+    /// Fails if the file was opened without verification and holds no valid matcher. Validates once, at the first
+    /// match; after that, matching does not check.
     pub(super) fn check_file(&self) -> Result<()> {
         match (&self.unverified, &self.engine) {
             (Some(origin), Engine::Compiled(compiled)) => {

@@ -70,7 +70,7 @@ impl Mask {
     }
 }
 
-/// An entry of a true trigger whose first bit test passes.
+/// What is stored of an entry in a group besides the mask of its first bit test.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct Entry {
@@ -97,7 +97,7 @@ pub(super) struct Candidate {
     pub target: u32,
 }
 
-/// An entry of a true trigger.
+/// An entry that is to be written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PendingEntry {
     /// The bit tests that come first.

@@ -14,7 +14,7 @@ const LISTS: usize = 256;
 
 impl Compiled {
     /// Looks at the entries of all triggers that are true: first those of predicates, then those of nodes, level by
-    /// level. A level is settled once everything below was looked at: what of it was not reached is false.
+    /// level. A level is settled once all entries below it have been read; its nodes that were not reached are false.
     pub(super) fn follow_all(&self, event: &Event, working: &mut Working) {
         self.follow(event, 0, working);
         for level in 0..self.level_count() {
@@ -31,7 +31,7 @@ impl Compiled {
         self.check_deferred(event, self.level_count(), working);
     }
 
-    /// Looks at the entries of the triggers at hand. So many levels of nodes are settled.
+    /// Looks at the entries of the triggers at hand. `settled` is the number of levels that are settled.
     fn follow(&self, event: &Event, settled: usize, working: &mut Working) {
         let mut stages = std::mem::take(&mut working.stages);
         let mut followed = std::mem::take(&mut working.triggers);

@@ -34,7 +34,7 @@ impl Compiled {
                 Presence::Missing => continue,
                 Presence::Null => {}
                 Presence::Values(values) => {
-                    // The rank before, where ranks ascend: what holds it was found already.
+                    // The previous rank, if ranks ascend: the ranges that contain it were found already.
                     let (ascending, mut before) = (values.are_ascending(), None);
                     for value in values {
                         let key = self.keys.find(working.probes[probe], value);

@@ -121,11 +121,12 @@
 //! the entries under a node are read at most once, and no node is evaluated that no trigger leads to.
 //!
 //! **Patterns** (`patterns`, `text_match`). While an event is loaded, its texts are searched for the literals of all
-//! patterns of their attributes. A pattern that its literals decide is a trigger like any other; one that they do not
-//! decide is tried if something is entered under it, or else when a residual asks for it.
+//! patterns of their attributes. A pattern that its literals decide is a trigger like any other. Any other pattern
+//! whose literals are found is tried at once if entries are stored under it, otherwise only when a residual needs it.
 //!
-//! `matcher::Counters` has what each step reads: `lists` and `entries` of the groups that are open, `candidates` that
-//! pass both tests, `nodes` that are true, and patterns that were `tried`.
+//! `matcher::Counters` counts what each step reads: `lists` that are not empty; their `entries`, except those of
+//! skipped groups; `candidates`, the entries that pass their bit tests, if they have any; `nodes` that are true; and
+//! patterns that were `tried`.
 //!
 //! **Many events** (`batch_state`, `batch_match`, `event_set`). Up to 512 events can be matched together:
 //! each bit, trigger and node then has a set of events, and every entry list is read once for all of them.
@@ -211,7 +212,7 @@ pub struct Compiled {
     /// The groups and entries of every trigger; see [`entry_list`].
     entry_lists: Column<u32>,
     program: Column<u32>,
-    /// For every key the sets that hold it, of those that are entered.
+    /// For every key, the sets that contain it and are triggers.
     key_sets: Lists<u32>,
     /// The keys of every set, ascending.
     sets: Lists<u32>,
@@ -223,7 +224,7 @@ pub struct Compiled {
     scan: Scan,
     /// The names of the attributes, by their number here less one.
     names: Strings,
-    /// By attribute of these names: how many predicates it has.
+    /// The number of predicates of each attribute in `names`.
     attribute_predicates: Column<u32>,
     /// The number of slots, the first trigger of each kind, the figures of [`ExpressionStats`], and the
     /// number of sampled events.

@@ -20,7 +20,8 @@ pub struct ExpressionStats {
     /// Patterns without a literal that an automaton could find. They are tried wherever they are used.
     pub unfiltered_patterns: usize,
     /// Expressions and shared subexpressions that are checked on every event, or on every event with a certain
-    /// attribute, because they consist only of negations and unfiltered patterns.
+    /// attribute, because they consist only of negations, `exists`, unfiltered
+    /// patterns and `true`.
     pub unselective: usize,
 }
 

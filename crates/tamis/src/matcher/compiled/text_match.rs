@@ -3,8 +3,6 @@
 //! The texts of an event are searched before any trigger is followed. The result is recorded per pattern: a pattern
 //! decided by literals is true; a candidate that is a trigger is tried at once; any other candidate is tried when a
 //! residual checks it, if one ever does.
-//!
-//! [`Patterns`]: super::patterns::Patterns
 
 use super::Compiled;
 use super::batch_match::BatchMatch;
