@@ -15,7 +15,7 @@
 pub mod expression;
 pub mod limits;
 
-// The modules below this crate have the same paths here as in all crates of the engine.
+// The modules of the crates that this one depends on have the same paths here as in all crates of the engine.
 use tamis_base::{compressed_bytes, error, sections, strings, truth, value};
 #[cfg(feature = "xml")]
 use tamis_xml as xml;

@@ -39,7 +39,7 @@ pub mod matcher;
 mod predicate;
 pub mod rank;
 
-// The modules of the crates below have the same paths here as there; users need some of them.
+// The modules of the crates that this one depends on have the same paths here as there; users need some of them.
 pub use tamis_base::value;
 use tamis_base::{
     column, csr, deadline, error, folder, fork, id, ids, literals, probing, reusable, sections, strings,
