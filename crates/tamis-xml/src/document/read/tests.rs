@@ -97,7 +97,7 @@ fn what_is_not_well_formed_is_an_error_with_its_place() {
         ("< a='1'/>", "`` is not a name"),
         ("<a/ >", "`a/` is not a name"),
         ("<a xmlns:p=''/>", "without a namespace"),
-        ("<a xmlns:xmlns='u'/>", "reserves"),
+        ("<a xmlns:xmlns='u'/>", "reserved"),
         ("<!DOCTYPE a><!DOCTYPE a><a/>", "second document type"),
         ("<a/><!DOCTYPE a>", "before the root"),
         ("<!doctype a><a/>", "`<!DOCTYPE` and a name"),
