@@ -146,15 +146,21 @@ impl FilterSnapshot {
         for part in &self.parts {
             let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
             let holed = part.holed.load(Ordering::Acquire);
-            // Slots come in batches, so that the branch on `holed` and the captured references are
-            // evaluated once per batch, not once per slot.
+            let subscriptions = &*part.subscriptions;
             let matched = part.segment.matches(document, memory, evaluation, &mut meter, |slots| {
-                let run = slots.iter().map(|slot| &part.subscriptions[*slot as usize]);
                 if holed {
-                    run.filter(|subscription| subscription.is_live(self.version)).for_each(&mut found);
-                } else {
-                    run.for_each(&mut found);
+                    let run = slots.iter().map(|slot| &subscriptions[*slot as usize]);
+                    return run
+                        .filter(|subscription| subscription.is_live(self.version))
+                        .for_each(&mut found);
                 }
+                // Look up several before handing them out, so that what `found` changes can stay in
+                // registers: a lookup may panic, and memory must be up to date by then.
+                let (eights, rest) = slots.as_chunks::<8>();
+                for eight in eights {
+                    eight.map(|slot| &subscriptions[slot as usize]).into_iter().for_each(&mut found);
+                }
+                rest.iter().map(|slot| &subscriptions[*slot as usize]).for_each(&mut found);
             });
             matched.map_err(|(slot, exhausted)| match (slot, meter.error(exhausted)) {
                 (_, timeout @ Error::Timeout { .. }) => timeout,

@@ -100,28 +100,41 @@ impl Bits {
     }
 
     /// Empties the set, and calls `found` with its numbers in ascending order, some at a time.
+    ///
+    /// Inlined, so that what `found` changes can stay in registers.
+    #[inline(always)]
     pub fn drain(&mut self, mut found: impl FnMut(&[u32])) {
-        // Write eight numbers at a time, even if a word has fewer bits, to avoid mispredicted
-        // branches. With 12 of 64 bits set, matching 500,000 filters took 2.9 ns per match instead
-        // of 3.1 (`make bench`).
         let mut numbers = [0; 64 * BLOCK + AT_ONCE];
         let dense = std::mem::take(&mut self.dense);
         for (block, used) in self.used.iter_mut().enumerate() {
             if !std::mem::take(used) && !dense {
                 continue;
             }
-            let mut count = 0;
-            for (at, word) in self.words[block * BLOCK..][..BLOCK].iter_mut().enumerate() {
-                let first = ((block * BLOCK + at) * 64) as u32;
-                count += write_numbers(std::mem::take(word), first, &mut numbers[count..]);
-            }
-            found(&numbers[..count]);
+            let words = &mut self.words[block * BLOCK..][..BLOCK];
+            found(write_block(words, (block * BLOCK * 64) as u32, &mut numbers));
         }
+    }
+
+    /// Empties the set.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+        self.used.fill(false);
+        self.dense = false;
     }
 }
 
-/// How many numbers are written at a time, valid or not.
-const AT_ONCE: usize = 8;
+/// How many numbers are written at a time, valid or not, to avoid mispredicted branches. If documents satisfy 11% of
+/// 100,000 filters, a word has 7 bits on average.
+const AT_ONCE: usize = 12;
+
+/// Empties some words and writes the positions of their bits, offset by `first`.
+fn write_block<'n>(words: &mut [u64], first: u32, numbers: &'n mut [u32; 64 * BLOCK + AT_ONCE]) -> &'n [u32] {
+    let mut count = 0;
+    for (word, first) in words.iter_mut().zip((first..).step_by(64)) {
+        count += write_numbers(std::mem::take(word), first, &mut numbers[count..]);
+    }
+    &numbers[..count]
+}
 
 /// Writes the positions of a word's bits, offset by `first`. Returns their number.
 #[inline]
@@ -159,8 +172,15 @@ mod tests {
             found.clear();
             bits.drain(|some| found.extend_from_slice(some));
             let with_seven: std::collections::BTreeSet<u32> = expected.into_iter().chain([7]).collect();
-            assert!(found.into_iter().eq(with_seven));
+            assert!(found.into_iter().eq(with_seven.iter().copied()));
             bits.drain(|some| assert!(some.is_empty(), "nothing is left"));
+            bits.set(7);
+            bits.clear();
+            bits.drain(|_| panic!("no block is used"));
+            bits.set_all(&with_seven.iter().copied().collect::<Vec<_>>());
+            bits.clear();
+            bits.drain(|_| panic!("no block is used"));
+            assert!(!bits.is_set(7));
         }
     }
 }
