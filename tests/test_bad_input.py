@@ -112,7 +112,7 @@ def test_text_of_another_type(index: Any, text: Any) -> None:
         ("true false", "JSON form"),
         ('{"and": true}', "operands"),
         ('{"nand": []}', "nand"),
-        ('{"xor": [true]}', "two operands"),
+        ('{"xor": [true]}', "two expressions"),
         ('{"not": true, "and": []}', "one connective"),
         ('{"attribute": "a"}', "lacks `operator`"),
         ('{"operator": "exists"}', "lacks `attribute`"),

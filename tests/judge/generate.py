@@ -33,7 +33,7 @@ class Expressions:
     it: str | None = None
     nested: int = 2
     dull: bool = False
-    """Without functions: only what typed literals and lists bring."""
+    """Without functions: only typed constants and lists."""
     without: frozenset[str] = frozenset()
     """Kinds of values, functions and `is` that are left out."""
 

@@ -89,9 +89,9 @@ pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<B
 fn check_form(scanned: usize, form: &str, most: usize) -> Result<(), String> {
     match scanned {
         0 => Ok(()),
-        1 => Err(cannot(format!("an expression's {form} form would take more than {most} literals"))),
+        1 => Err(cannot(format!("an expression's {form} form would take more than {most} predicates"))),
         _ => Err(cannot(format!(
-            "the {form} forms of {scanned} expressions would take more than {most} literals"
+            "the {form} forms of {scanned} expressions would take more than {most} predicates"
         ))),
     }
 }

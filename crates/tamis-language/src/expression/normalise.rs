@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_distinguish_positive_literals_only() {
+    fn weights_distinguish_positive_predicates_only() {
         assert_ne!(form("a = 1^2"), form("a = 1"));
         assert_eq!(form("not a = 1^2"), form("a != 1"));
         assert_eq!(form("a = 1^2 and a = 1^2"), form("a = 1^2"));

@@ -16,7 +16,7 @@ use crate::value::ValueRef;
 const NOT_TRUE: f64 = -1.0;
 
 const CONSTANT: u32 = 0;
-const LITERAL: u32 = 1;
+const PREDICATE: u32 = 1;
 const AND: u32 = 2;
 const OR: u32 = 3;
 
@@ -80,7 +80,7 @@ impl Scores {
                             signed_predicates.push(Scored { attribute, check, signed: signed.clone() });
                             signed_predicates.len() as u32 - 1
                         });
-                        words.push(LITERAL | number << 2);
+                        words.push(PREDICATE | number << 2);
                         predicate_bound(signed)
                     }
                     NormalNode::And(children) => {
@@ -133,7 +133,7 @@ impl Scores {
                         NOT_TRUE
                     }
                 }
-                LITERAL => match scratch.memo.get(number as usize) {
+                PREDICATE => match scratch.memo.get(number as usize) {
                     Some(known) => known,
                     None if scratch.timer.look() => return None,
                     None => {

@@ -77,7 +77,7 @@ impl Reader<'_> {
                     match (connective, key) {
                         (Some(connective), _) => {
                             if self.peek()? != Peek::Array {
-                                return Err(self.wrong("an array of operands"));
+                                return Err(self.wrong("an array of expressions"));
                             }
                             let first = self.json.known_array().map_err(|error| self.malformed(&error))?;
                             self.frames.push(Frame::Many { connective, children: 0, count: 0 });
@@ -131,7 +131,7 @@ impl Reader<'_> {
         self.frames.pop();
         match (connective, children, count) {
             (Connective::Xor | Connective::Xnor, given, _) if given != 2 => {
-                let message = format!("exactly two operands of `xor` or `xnor`, not {given}");
+                let message = format!("exactly two expressions in `xor` or `xnor`, not {given}");
                 return Err(self.wrong(&message));
             }
             (Connective::And, 0, _) => self.assembler.constant(true),
@@ -257,7 +257,7 @@ impl Reader<'_> {
                     .map_err(|reason| Error::expression(format!("{reason} (before {})", self.place())))
             }
             Peek::Object => self.typed_value(),
-            _ => Err(self.wrong("a string, a number, `true`, `false` or a typed literal")),
+            _ => Err(self.wrong("a string, a number, `true`, `false` or a typed constant")),
         }
     }
 
@@ -270,7 +270,7 @@ impl Reader<'_> {
         let Some(kind) = keyword.as_deref().and_then(ConstantType::from_keyword) else {
             return Err(self.wrong(&expected()));
         };
-        let text = self.string("the literal's text as a string")?;
+        let text = self.string("the constant's text as a string")?;
         let value = kind.read(&text);
         let value =
             value.map_err(|reason| Error::expression(format!("{reason} (before {})", self.place())))?;

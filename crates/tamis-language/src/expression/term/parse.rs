@@ -207,7 +207,7 @@ impl Reader<'_> {
         let (year, month, day) = (part(), part(), part());
         let short = day.bytes().take_while(u8::is_ascii_digit).count() == 1;
         let constant = format!("{kind} '{year}-{month:0>2}-{}{day}'", if short { "0" } else { "" });
-        let expected = "a time as a typed literal, or spaces around the minus signs of a subtraction";
+        let expected = "a time as a typed constant, or spaces around the minus signs of a subtraction";
         Err(self.error_at(place, format!("`{written}`"), expected, Some(&constant)))
     }
 

@@ -21,8 +21,9 @@ use crate::matcher::{Scan, Slot};
 use crate::truth::Missing;
 use crate::value::TimeZone;
 
-/// Expressions with more levels than this are evaluated by a scan, which needs no recursion.
-pub(super) const MOST_LEVELS: u32 = 64;
+/// Expressions that are deeper than this are evaluated by a scan, which needs no recursion.
+pub(super) const MOST_DEPTH: u32 = 64;
+
 /// Collects expressions for a compiled matcher; an expression is not kept after it has been split.
 #[derive(Debug, Default)]
 pub(crate) struct CompiledBuilder {
@@ -85,15 +86,15 @@ impl CompiledBuilder {
             local.resize(local.len().max(attribute + 1), 0);
             local[attribute] = number;
         }
-        let mut levels: Vec<u32> = Vec::with_capacity(ir.len());
+        let mut depths: Vec<u32> = Vec::with_capacity(ir.len());
         for subexpression in 0..ir.len() {
             let children = ir.get(subexpression as SubexpressionId).children();
-            levels.push(children.iter().map(|&child| levels[child as usize] + 1).max().unwrap_or(0));
+            depths.push(children.iter().map(|&child| depths[child as usize] + 1).max().unwrap_or(0));
         }
         let mut deep: Vec<Slot> = Vec::new();
         let too_many = ir.names().len() >= MOST_ATTRIBUTES;
         for (root, slot) in roots.iter_mut().zip(0..) {
-            if levels[*root as usize] > MOST_LEVELS || too_many {
+            if depths[*root as usize] > MOST_DEPTH || too_many {
                 deep.push(slot);
                 *root = SubexpressionId::MAX;
             }

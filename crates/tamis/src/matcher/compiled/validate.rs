@@ -6,7 +6,7 @@
 //!
 //! A forged file may still give wrong results. It cannot make matching fail, loop or use memory without bound.
 
-use super::build::MOST_LEVELS;
+use super::build::MOST_DEPTH;
 use super::entry_list::{Candidate, NO_RESIDUAL, is_whole};
 use super::opcodes::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
 use super::{Compiled, first_slot};
@@ -68,7 +68,7 @@ impl Compiled {
         // No level is empty, and there are no more of them than expressions can have.
         let levels = self.levels.first() == Some(&0)
             && self.levels.is_sorted_by(|one, other| one < other)
-            && self.level_count() <= MOST_LEVELS as usize + 1;
+            && self.level_count() <= MOST_DEPTH as usize + 1;
         let targets = u64::from(self.nodes()) + u64::from(u64::BITS) + slots;
         let right = levels && targets <= u64::from(u32::MAX) && numbers == expected.map(Some);
         if right { Ok(()) } else { Err("the counts are wrong") }
