@@ -14,7 +14,7 @@ use crate::csr::is_ascending;
 
 /// More nesting and continuation than residuals of a compiled expression can have: two for each of its
 /// levels, and one more for each conjunction.
-const MOST_DEPTH: u8 = 250;
+const MOST_NESTED: u8 = 250;
 
 impl Compiled {
     /// Fails if the columns are not those of a matcher, and says which.
@@ -133,7 +133,7 @@ impl<'a> Residuals<'a> {
     fn residual(&self, start: usize, outer: bool, nesting: u8) -> Option<(u8, usize)> {
         let Compiled { names, patterns, keys, bits, sets, .. } = self.compiled;
         let (mut at, mut deepest) = (start, 0u8);
-        if nesting >= MOST_DEPTH {
+        if nesting >= MOST_NESTED {
             return None;
         }
         loop {
@@ -189,13 +189,13 @@ impl<'a> Residuals<'a> {
                     let depth =
                         self.depths.get(target).copied().filter(|&depth| depth > 0 && target < start)?;
                     // What was stored is its depth plus one.
-                    return (deepest.max(depth) < MOST_DEPTH).then_some((deepest.max(depth), at + 2));
+                    return (deepest.max(depth) < MOST_NESTED).then_some((deepest.max(depth), at + 2));
                 }
                 _ => return None,
             };
             at += 1 + length;
             if head & LAST != 0 {
-                return (deepest < MOST_DEPTH).then_some((deepest, at));
+                return (deepest < MOST_NESTED).then_some((deepest, at));
             }
         }
     }
