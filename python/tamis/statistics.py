@@ -67,9 +67,9 @@ class IndexStats(TypedDict):
         edges: References from these to their children.
         sharing: The average number of uses of a node; 1.0 if nothing is shared.
         unfiltered_patterns: Patterns without a literal, which are tried wherever they are used.
-        unselective: Expressions and shared subexpressions that are examined on every event, or on every
-            event with a certain attribute: negations, `exists`, unfiltered patterns and `true`
-            without anything more selective beside them.
+        unselective: Expressions and shared subexpressions that are examined on every event, or on
+            every event with a certain attribute: negations, `exists`, unfiltered patterns and
+            `true` without anything more selective beside them.
         matching_bytes: Bytes that matching reads, in memory or in mapped files.
         subscription_bytes: Bytes of ids, stored expressions and metadata, likewise.
         matcher: The algorithm of the largest segment.
