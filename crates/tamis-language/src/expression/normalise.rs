@@ -402,7 +402,7 @@ fn join(
 /// Builds nodes bottom-up; equal nodes are one node.
 ///
 /// Nodes are interned in three more places, each of which holds something else. The compiled matcher keeps the
-/// subexpressions of millions of expressions as words in one arena (`matcher/compiled/ir`), where values are numbers;
+/// subexpressions of millions of expressions as words in one arena (`matcher/compiled/build/ir`), where values are numbers;
 /// here they are those of one expression, and callers read their values. The A-Tree of `tamis-papers` counts the uses
 /// of its nodes, which go with the last one. The decision diagrams of `tamis-lab` intern decisions, which have a
 /// predicate and two branches.

@@ -6,7 +6,7 @@
 //! not change, except for marks on removed intervals. New intervals are kept in a short list and
 //! move into trees of doubling sizes, so an interval moves a logarithmic number of times.
 //!
-//! The compiled matcher of `tamis` has a different search (`matcher/compiled/ranges`). Its
+//! The compiled matcher of `tamis` has a different search (`matcher/compiled/columns/ranges`). Its
 //! intervals never change, are of ranks instead of values, and are stored in columns of a file, so
 //! they need no keys, marks or lists of trees.
 

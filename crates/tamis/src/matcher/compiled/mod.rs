@@ -17,11 +17,11 @@
 //!
 //! # Building
 //!
-//! **Subexpressions** (`ir`). Each expression is normalised and split into predicates, conjunctions and
+//! **Subexpressions** (`build::ir`). Each expression is normalised and split into predicates, conjunctions and
 //! disjunctions, which are interned: `topic = 'chess'` is one subexpression that both conjunctions use. Attributes
 //! are numbered in the order of their first mention: topic 1, state 2, vip 3, age 4.
 //!
-//! **Values** (`keys`, `ranges`, `bits`). A pair of an attribute and a value that some equality tests is a
+//! **Values** (`columns`: `keys`, `ranges`, `bits`). A pair of an attribute and a value that some equality tests is a
 //! *key*. Keys are numbered attribute by attribute, those used most often first, and a hash table finds
 //! the key of an event's value. The ends of ranges are sorted per attribute, and a value is known by its
 //! *rank* among them: odd if it equals an end, even if it lies between two. The empty string separates
@@ -38,11 +38,11 @@
 //! vip   true    4      3, 0                other strings   4      4, 4
 //! ```
 //!
-//! **Triggers** (`estimate`, `access`). Suppose that few events of the sample are about chess, and that
+//! **Triggers** (`build`: `estimate`, `access`). Suppose that few events of the sample are about chess, and that
 //! most have a state. Then slots 0 and 1 are both stored under `topic = 'chess'`. A disjunction is stored
 //! under each of its children, so slot 2 has two entries, one of them under a range. Up to two of the
 //! remaining predicates, the least likely first, become bit tests of the entry itself; negated ones cannot.
-//! The rest becomes a residual (`residual`, `opcodes`, `program`), a small program whose checks are also ordered by
+//! The rest becomes a residual (`build::residual`, `columns::opcodes`), a small program whose checks are also ordered by
 //! how unlikely they are, with exact bit tests first. Only slot 1 needs one:
 //!
 //! ```text
@@ -52,7 +52,7 @@
 //!           3   00000000
 //! ```
 //!
-//! **Layout** (`layout`, `entry_list`). Triggers of all kinds are numbered consecutively: keys 0 to 4, no
+//! **Layout** (`build::layout`, `columns::entry_list`). Triggers of all kinds are numbered consecutively: keys 0 to 4, no
 //! sets, the range `age > 60` 5, no patterns, the presence of attributes 6 to 10 (number 0 is unused),
 //! "always" 11, no nodes. The entries of a trigger are stored contiguously, in one *entry list* of
 //! `entry_lists`; `starts` says where each list begins.
@@ -85,7 +85,7 @@
 //! {"topic": "chess", "state": "OR", "vip": false, "age": 30}
 //! ```
 //!
-//! **Load** (`load`, `working`). Each value is looked up once. Keys and ranks set bits of the
+//! **Load** (`single`: `load`, `working`). Each value is looked up once. Keys and ranks set bits of the
 //! event's words and put their triggers on a list; a search tree over the intervals finds the ranges that
 //! contain a rank.
 //!
@@ -97,7 +97,7 @@
 //!                                        trigger 11, "always"
 //! ```
 //!
-//! **Follow** (`follow`, `entry_list::Stages`). The lists of triggers 3 and 11 are empty. The
+//! **Follow** (`single`: `follow`, `program`; `entry_list::Stages`). The lists of triggers 3 and 11 are empty. The
 //! list of trigger 0 is processed in stages. Each stage is a loop over everything that passed the stage
 //! before. Its steps do not depend on each other and hardly branch, so many reads are in flight at once.
 //!
@@ -114,13 +114,13 @@
 //! Without `vip` in the event, the negated check would be unknown, and slot 1 would not match (with
 //! `Missing::False` it would). Slot 2 was never examined.
 //!
-//! **Nodes** (`follow`). Targets are numbered: nodes first, level by level, then slots. A node of one
+//! **Nodes** (`single::follow`). Targets are numbered: nodes first, level by level, then slots. A node of one
 //! level needs only nodes of lower levels. Once the entry lists of all predicates were read, the nodes of the first level
 //! that are true are known; their triggers are followed next, then those of the second level, and so on. An entry
 //! whose residual needs a node that is not true so far is deferred until all levels below its target are settled. So
 //! the entries under a node are read at most once, and no node is evaluated that no trigger leads to.
 //!
-//! **Patterns** (`patterns`, `text_match`). While an event is loaded, its texts are searched for the literals of all
+//! **Patterns** (`columns::patterns`, `text_match`). While an event is loaded, its texts are searched for the literals of all
 //! patterns of their attributes. A pattern that its literals decide is a trigger like any other. Any other pattern
 //! whose literals are found is tried at once if entries are stored under it, otherwise only when a residual needs it.
 //!
@@ -128,7 +128,7 @@
 //! skipped groups; `candidates`, the entries that pass their bit tests, if they have any; `nodes` that are true; and
 //! patterns that were `tried`.
 //!
-//! **Many events** (`batch_state`, `batch_match`, `event_set`). Up to 512 events can be matched together:
+//! **Many events** (`batch`). Up to 512 events can be matched together:
 //! each bit, trigger and node then has a set of events, and every entry list is read once for all of them.
 //! Unless forced, both ways are measured and the faster one is taken (`choice`); at first, the cost is estimated.
 //!
@@ -139,36 +139,17 @@
 //! - Levels count shared nodes only, and a node is evaluated only where its trigger is true.
 //! - Expressions that are nested more than 64 deep are evaluated by a scan, which does not recurse.
 
-mod access;
-mod batch_match;
-mod batch_state;
-mod bits;
+mod batch;
 mod build;
 mod choice;
-mod entry_list;
-mod estimate;
-mod event_set;
-mod follow;
-mod ir;
-mod keys;
-mod layout;
-mod load;
-mod lower;
+mod columns;
 mod nulls;
-mod opcodes;
-mod patterns;
-mod program;
-mod ranges;
-mod residual;
-mod sparse;
-mod stats;
+mod single;
 mod storage;
 #[cfg(test)]
 mod tests;
 mod text_match;
 mod validate;
-mod values;
-mod working;
 
 use std::time::Instant;
 
@@ -180,17 +161,17 @@ use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::Expression;
 use crate::strings::Strings;
 use crate::truth::Missing;
-pub(crate) use batch_state::BatchState;
-use bits::Bits;
+use batch::event_set::LANES;
+pub(crate) use batch::state::BatchState;
 pub(crate) use build::CompiledBuilder;
+pub use build::stats::ExpressionStats;
 pub use choice::BatchTimes;
 use choice::{Choice, Next};
-use event_set::LANES;
-use keys::Keys;
-use patterns::Patterns;
-use ranges::{Bounds, Stabbing};
-pub use stats::ExpressionStats;
-pub(crate) use working::Working;
+use columns::bits::Bits;
+use columns::keys::Keys;
+use columns::patterns::Patterns;
+use columns::ranges::{Bounds, Stabbing};
+pub(crate) use single::working::Working;
 
 /// Events with a longer list are matched one by one: in a batch, every check goes through all values.
 const MOST_VALUES: usize = 256;

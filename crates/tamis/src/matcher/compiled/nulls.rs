@@ -3,7 +3,9 @@
 //! Those tested by `exists`. It is always checked by a residual, whatever the triggers of the expression, so the
 //! program contains all of them.
 
-use super::opcodes::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
+use super::columns::opcodes::{
+    ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count,
+};
 use super::{Compiled, Matcher};
 use crate::event::AttributeId;
 

@@ -1,10 +1,10 @@
 //! How is a compiled matcher written to a file and read back?
 
-use super::bits::Bits;
 use super::choice::Choice;
-use super::keys::Keys;
-use super::patterns::Patterns;
-use super::ranges::{Bounds, Stabbing};
+use super::columns::bits::Bits;
+use super::columns::keys::Keys;
+use super::columns::patterns::Patterns;
+use super::columns::ranges::{Bounds, Stabbing};
 use super::{Compiled, Scan, Slot};
 use crate::column::Column;
 use crate::csr::Lists;

@@ -5,9 +5,9 @@
 //! residual checks it, if one ever does.
 
 use super::Compiled;
-use super::batch_match::BatchMatch;
-use super::event_set::EventSet;
-use super::working::{Guess, Working};
+use super::batch::event_set::EventSet;
+use super::batch::matching::BatchMatch;
+use super::single::working::{Guess, Working};
 use crate::event::{Event, Presence};
 use crate::truth::{Missing, Truth};
 use crate::value::ValueRef;

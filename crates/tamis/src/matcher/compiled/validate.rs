@@ -7,8 +7,10 @@
 //! A forged file may still give wrong results. It cannot make matching fail, loop or use memory without bound.
 
 use super::build::MOST_DEPTH;
-use super::entry_list::{Candidate, NO_RESIDUAL, is_whole};
-use super::opcodes::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
+use super::columns::entry_list::{Candidate, NO_RESIDUAL, is_whole};
+use super::columns::opcodes::{
+    ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count,
+};
 use super::{Compiled, first_slot};
 use crate::csr::is_ascending;
 

@@ -2,7 +2,7 @@
 
 /// Data about a few of many numbers, cleared in time proportional to these few.
 #[derive(Debug)]
-pub(super) struct Sparse<T> {
+pub(in crate::matcher::compiled) struct Sparse<T> {
     /// For every number the position of its item plus one, or 0.
     positions: Vec<u32>,
     /// The numbers that have an item, in order of insertion.

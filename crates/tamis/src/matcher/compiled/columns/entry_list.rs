@@ -29,7 +29,7 @@ use crate::matcher::Counters;
 const BATCH: usize = 1024;
 
 /// No residual: nothing remains to be checked.
-pub(super) const NO_RESIDUAL: u32 = u32::MAX;
+pub(in crate::matcher::compiled) const NO_RESIDUAL: u32 = u32::MAX;
 
 /// Words of a cache line.
 const LINE: u32 = 16;
@@ -57,7 +57,7 @@ struct Group {
 /// The first bit test's mask, in halves.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub(super) struct Mask([u32; 2]);
+pub(in crate::matcher::compiled) struct Mask([u32; 2]);
 
 impl Mask {
     fn halves(mask: u64) -> Mask {
@@ -73,7 +73,7 @@ impl Mask {
 /// What is stored of an entry in a group besides the mask of its first bit test.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub(super) struct Entry {
+pub(in crate::matcher::compiled) struct Entry {
     /// The second bit test.
     mask: Mask,
     word: u32,
@@ -90,7 +90,7 @@ impl Entry {
 /// An entry that passes its bit tests.
 #[derive(Debug, Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub(super) struct Candidate {
+pub(in crate::matcher::compiled) struct Candidate {
     /// The checks that remain to be made.
     pub residual: u32,
     /// The slot or node that is then true.
@@ -99,7 +99,7 @@ pub(super) struct Candidate {
 
 /// An entry that is to be written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PendingEntry {
+pub(in crate::matcher::compiled) struct PendingEntry {
     /// The bit tests that come first.
     pub tests: [BitTest; 2],
     /// The checks that remain to be made.
@@ -121,7 +121,7 @@ const CANDIDATE: usize = size_of::<Candidate>() / 4;
 
 /// Writes entry lists; kept for its memory.
 #[derive(Debug, Default)]
-pub(super) struct EntryListWriter {
+pub(in crate::matcher::compiled) struct EntryListWriter {
     targets: Vec<u32>,
     checked: Vec<Candidate>,
     grouped: Vec<PendingEntry>,
@@ -220,7 +220,11 @@ impl Sections {
 
 /// Whether a non-empty entry list is well formed, every test reads one of this many words, and every entry has a
 /// target.
-pub(super) fn is_whole(list: &[u32], words: usize, leads_on: impl Fn(Candidate) -> bool) -> bool {
+pub(in crate::matcher::compiled) fn is_whole(
+    list: &[u32],
+    words: usize,
+    leads_on: impl Fn(Candidate) -> bool,
+) -> bool {
     let sections = Sections::of(list);
     let known = match list[0] & CONTENT {
         GROUPS | TARGETS => list[0] >> CONTENT_BITS > 0,
@@ -257,7 +261,7 @@ pub(super) fn is_whole(list: &[u32], words: usize, leads_on: impl Fn(Candidate) 
 }
 
 /// An entry list that is not empty.
-pub(super) struct EntryList<'a> {
+pub(in crate::matcher::compiled) struct EntryList<'a> {
     /// The targets of the entries that are neither tested nor checked.
     pub targets: &'a [u32],
     /// The entries that are checked and not tested.
@@ -314,7 +318,7 @@ struct OpenGroup {
 
 /// What passed each stage so far.
 #[derive(Debug, Default)]
-pub(super) struct Stages {
+pub(in crate::matcher::compiled) struct Stages {
     ranges: Vec<(u32, u32)>,
     /// The positions of targets, and where they end.
     targets: Vec<(u32, u32)>,
@@ -475,7 +479,7 @@ impl Stages {
 }
 
 /// Reads words that will be needed, so that the cache misses overlap.
-pub(super) fn prefetch(words: &[u32], positions: impl Iterator<Item = u32>) {
+pub(in crate::matcher::compiled) fn prefetch(words: &[u32], positions: impl Iterator<Item = u32>) {
     let read = positions.filter_map(|position| words.get(position as usize));
     std::hint::black_box(read.fold(0, |sum, word| sum ^ word));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Compiled;
+use super::super::Compiled;
 use super::ir::{Ir, SubexpressionId};
 
 /// The distinct subexpressions of a set of expressions.
@@ -65,7 +65,7 @@ impl Compiled {
 }
 
 /// How often each subexpression is used, by expressions and as a child.
-pub(super) fn count_uses(ir: &Ir, roots: &[SubexpressionId]) -> Vec<u32> {
+pub(in crate::matcher::compiled) fn count_uses(ir: &Ir, roots: &[SubexpressionId]) -> Vec<u32> {
     let mut uses = vec![0u32; ir.len()];
     for &root in roots.iter().filter(|&&root| root != SubexpressionId::MAX) {
         uses[root as usize] += 1;
@@ -83,7 +83,7 @@ pub(super) fn count_uses(ir: &Ir, roots: &[SubexpressionId]) -> Vec<u32> {
 }
 
 /// The figures that are stored: nodes, edges and uses; and by attribute, from 1 on, its predicates.
-pub(super) fn count_nodes(ir: &Ir, uses: &[u32]) -> ([u64; 3], Vec<u32>) {
+pub(in crate::matcher::compiled) fn count_nodes(ir: &Ir, uses: &[u32]) -> ([u64; 3], Vec<u32>) {
     let (mut nodes, mut edges) = (0, 0);
     let mut predicates = vec![0; ir.names().len()];
     for (subexpression, _) in uses.iter().enumerate().filter(|(_, uses)| **uses > 0) {

@@ -9,15 +9,16 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
+use super::super::columns::ranges::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
 use crate::expression::{Predicate, RecentNumbers, SubexpressionKind, Subexpressions, Test, simplest};
 use crate::value::{Value, ValueRef};
 
 /// The number of a subexpression; the children of a subexpression have smaller numbers.
-pub(super) type SubexpressionId = u32;
+pub(in crate::matcher::compiled) type SubexpressionId = u32;
 
 /// The kind of a subexpression, in its first word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tag {
+pub(in crate::matcher::compiled) enum Tag {
     /// `[tag, constant]`
     Constant,
     /// `[tag, attribute, key..]`: some value is one of the keys.
@@ -37,16 +38,9 @@ pub(super) enum Tag {
 const TAGS: [Tag; 7] = [Tag::Constant, Tag::Keys, Tag::Range, Tag::Pattern, Tag::Presence, Tag::And, Tag::Or];
 const NEGATED: u32 = 1 << 8;
 
-/// The comparisons of a range.
-pub(super) const LESS: u32 = 0;
-pub(super) const AT_MOST: u32 = 1;
-pub(super) const GREATER: u32 = 2;
-pub(super) const AT_LEAST: u32 = 3;
-pub(super) const BETWEEN: u32 = 4;
-
 /// A subexpression, decoded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Subexpression<'a> {
+pub(in crate::matcher::compiled) struct Subexpression<'a> {
     pub tag: Tag,
     pub negated: bool,
     words: &'a [u32],
@@ -84,7 +78,7 @@ impl<'a> Subexpression<'a> {
 /// The intermediate representation of a set of expressions: all of their subexpressions, and the values that their
 /// predicates mention.
 #[derive(Debug, Default)]
-pub(super) struct Ir {
+pub(in crate::matcher::compiled) struct Ir {
     words: Vec<u32>,
     ends: Vec<u32>,
     table: HashTable<Hashed>,
@@ -106,7 +100,7 @@ pub(super) struct Ir {
 
 /// Values of attributes, numbered in the order of their first mention.
 #[derive(Debug, Default)]
-pub(super) struct Values {
+pub(in crate::matcher::compiled) struct Values {
     pub list: Vec<(u32, Value)>,
     table: HashTable<Hashed>,
     hasher: WordHasher,

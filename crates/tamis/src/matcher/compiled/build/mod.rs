@@ -4,25 +4,33 @@
 //! expression is entered under some of its predicates, and the rest of it becomes a residual. A conjunction or
 //! disjunction that several others use becomes a node, which is evaluated at most once per event.
 
+pub(super) mod access;
+pub(super) mod estimate;
+pub(super) mod ir;
+pub(super) mod layout;
+pub(super) mod lower;
+pub(super) mod residual;
+pub(super) mod stats;
+
 use super::Compiled;
-use super::bits::Bits;
-use super::estimate::Estimates;
-use super::ir::{Ir, SubexpressionId, Tag};
-use super::keys::Keys;
-use super::lower::{Lowering, NO_NODE, Sets};
-use super::opcodes::MOST_ATTRIBUTES;
-use super::patterns::Patterns;
-use super::ranges::{Bounds, Intervals};
-use super::stats::{ExpressionStats, count_nodes, count_uses};
+use super::columns::bits::Bits;
+use super::columns::keys::Keys;
+use super::columns::opcodes::MOST_ATTRIBUTES;
+use super::columns::patterns::Patterns;
+use super::columns::ranges::{Bounds, Intervals};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, Normaliser, resolve};
 use crate::matcher::{Scan, Slot};
 use crate::truth::Missing;
 use crate::value::TimeZone;
+use estimate::Estimates;
+use ir::{Ir, SubexpressionId, Tag};
+use lower::{Lowering, NO_NODE, Sets};
+use stats::{ExpressionStats, count_nodes, count_uses};
 
 /// Expressions that are deeper than this are evaluated by a scan, which needs no recursion.
-pub(super) const MOST_DEPTH: u32 = 64;
+pub(in crate::matcher::compiled) const MOST_DEPTH: u32 = 64;
 
 /// Collects expressions for a compiled matcher; an expression is not kept after it has been split.
 #[derive(Debug, Default)]

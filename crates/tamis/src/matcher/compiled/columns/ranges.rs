@@ -10,7 +10,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::ir::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
 use super::values::ValueColumns;
 use crate::column::Column;
 use crate::csr::{self, is_ascending};
@@ -18,12 +17,19 @@ use crate::error::Result;
 use crate::sections::{SectionReader, Sections};
 use crate::value::{Family, Value, ValueRef};
 
+/// The comparisons of a range.
+pub(in crate::matcher::compiled) const LESS: u32 = 0;
+pub(in crate::matcher::compiled) const AT_MOST: u32 = 1;
+pub(in crate::matcher::compiled) const GREATER: u32 = 2;
+pub(in crate::matcher::compiled) const AT_LEAST: u32 = 3;
+pub(in crate::matcher::compiled) const BETWEEN: u32 = 4;
+
 /// No rank: a boolean, or a value of a type that no range tests.
-pub(super) const NO_RANK: u32 = u32::MAX;
+pub(in crate::matcher::compiled) const NO_RANK: u32 = u32::MAX;
 
 /// The ends of the ranges of every attribute.
 #[derive(Debug, Default)]
-pub(super) struct Bounds {
+pub(in crate::matcher::compiled) struct Bounds {
     /// Where the ends of each attribute begin in `values`.
     starts: Column<u32>,
     values: ValueColumns,
@@ -126,14 +132,14 @@ impl Bounds {
 /// An interval of ranks that is a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub(super) struct Interval {
+pub(in crate::matcher::compiled) struct Interval {
     pub first: u32,
     pub last: u32,
 }
 
 /// Intervals while they are collected, each once.
 #[derive(Debug, Default)]
-pub(super) struct Intervals {
+pub(in crate::matcher::compiled) struct Intervals {
     /// The attribute, the first and the last rank.
     list: Vec<(u32, u32, u32)>,
     numbers: HashMap<(u32, u32, u32), u32, ahash::RandomState>,
@@ -168,7 +174,7 @@ const BLOCK: usize = u64::BITS as usize;
 
 /// The intervals of every attribute, ready to be stabbed.
 #[derive(Debug, Default)]
-pub(super) struct Stabbing {
+pub(in crate::matcher::compiled) struct Stabbing {
     /// Where the intervals of each attribute begin.
     starts: Column<u32>,
     /// Sorted by attribute, then first rank. Their positions number the triggers of ranges.

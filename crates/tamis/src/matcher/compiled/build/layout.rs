@@ -3,13 +3,13 @@
 //! Triggers of all kinds are numbered consecutively, their entries sorted together, and every relation becomes a list
 //! of starts and a list of items.
 
-use super::choice::Choice;
-use super::entry_list::{EntryListWriter, NO_RESIDUAL, PendingEntry};
+use super::super::choice::Choice;
+use super::super::columns::entry_list::{EntryListWriter, NO_RESIDUAL, PendingEntry};
+use super::super::columns::opcodes::kind_of_check;
+use super::super::columns::ranges::Stabbing;
+use super::super::{Compiled, first_slot};
 use super::ir::SubexpressionId;
 use super::lower::{Lowering, Trigger};
-use super::opcodes::kind_of_check;
-use super::ranges::Stabbing;
-use super::{Compiled, first_slot};
 use crate::csr::{self, Lists};
 use crate::matcher::{Scan, Slot};
 

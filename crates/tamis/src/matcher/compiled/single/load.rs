@@ -3,15 +3,15 @@
 //! Each value is looked up once. What is known of it afterwards are its key, its rank, the bits that it sets and the
 //! triggers that it makes true.
 
-use super::Compiled;
-use super::keys::NO_KEY;
-use super::ranges::NO_RANK;
+use super::super::Compiled;
+use super::super::columns::keys::NO_KEY;
+use super::super::columns::ranges::NO_RANK;
 use super::working::{EventAttribute, Known, Working};
 use crate::event::{Event, Presence};
 
 impl Compiled {
     /// Writes down what the event has, and which triggers that makes true.
-    pub(super) fn load(&self, event: &Event, working: &mut Working) {
+    pub(in crate::matcher::compiled) fn load(&self, event: &Event, working: &mut Working) {
         let [sets, _, attributes, always, _] = self.triggers();
         let ranges = sets + self.sets.len() as u32;
         working.triggers.push(always);
@@ -84,7 +84,10 @@ impl Compiled {
 
     /// The attributes of the event that expressions test: their numbers in this matcher and in the event.
     #[inline]
-    pub(super) fn known<'e>(&self, event: &'e Event) -> impl Iterator<Item = (u32, u32, Presence<'e>)> {
+    pub(in crate::matcher::compiled) fn known<'e>(
+        &self,
+        event: &'e Event,
+    ) -> impl Iterator<Item = (u32, u32, Presence<'e>)> {
         event.iter().filter_map(|(global, presence)| match self.attributes.get(global as usize) {
             Some(&attribute) if attribute > 0 => Some((attribute, global, presence)),
             _ => None,
@@ -93,7 +96,7 @@ impl Compiled {
 
     /// The sets that are triggers and have a key.
     #[inline]
-    pub(super) fn sets_of(&self, key: u32) -> &[u32] {
+    pub(in crate::matcher::compiled) fn sets_of(&self, key: u32) -> &[u32] {
         if self.key_sets.items.is_empty() { &[] } else { self.key_sets.get(key) }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! The entries of true triggers are read, first those of predicates, then those of nodes, level by level.
 
-use super::Compiled;
-use super::entry_list::{Candidate, NO_RESIDUAL, Stages, prefetch};
+use super::super::Compiled;
+use super::super::columns::entry_list::{Candidate, NO_RESIDUAL, Stages, prefetch};
 use super::program::{Context, Outcome, evaluate};
 use super::working::Working;
 use crate::event::Event;
@@ -15,7 +15,7 @@ const LISTS: usize = 256;
 impl Compiled {
     /// Looks at the entries of all triggers that are true: first those of predicates, then those of nodes, level by
     /// level. A level is settled once all entries below it have been read; its nodes that were not reached are false.
-    pub(super) fn follow_all(&self, event: &Event, working: &mut Working) {
+    pub(in crate::matcher::compiled) fn follow_all(&self, event: &Event, working: &mut Working) {
         self.follow(event, 0, working);
         for level in 0..self.level_count() {
             if working.timer.is_late() {
@@ -103,7 +103,7 @@ impl Compiled {
 
     /// The level of a target; that of slots comes after those of all nodes.
     #[inline]
-    pub(super) fn level_of(&self, target: u32) -> usize {
+    pub(in crate::matcher::compiled) fn level_of(&self, target: u32) -> usize {
         match target < self.nodes() {
             true => self.levels.iter().skip(1).take_while(|&&end| end <= target).count(),
             false => self.level_count(),

@@ -4,8 +4,8 @@
 //! these are the predicates of the child least likely to be true (the access child of Ji & Jacobsen 2021, section
 //! 5.2.2, which the paper picks at random); for a disjunction, those of all children.
 
-use super::bits::BitTest;
-use super::entry_list::PendingEntry;
+use super::super::columns::bits::BitTest;
+use super::super::columns::entry_list::PendingEntry;
 use super::ir::{SubexpressionId, Tag};
 use super::lower::{Lowering, NO_NODE, Trigger};
 use crate::truth::Missing;
@@ -15,7 +15,7 @@ const MOST_COPIES: usize = 16;
 
 impl Lowering {
     /// The trigger under which an expression is found most often, as numbers that sort like the triggers.
-    pub(super) fn likeliest_trigger(&self, mut id: SubexpressionId) -> (u32, u32, u32) {
+    pub(in crate::matcher::compiled) fn likeliest_trigger(&self, mut id: SubexpressionId) -> (u32, u32, u32) {
         loop {
             let subexpression = self.ir.get(id);
             match subexpression.tag {
@@ -46,14 +46,19 @@ impl Lowering {
     }
 
     /// Enters a subexpression so that `target` is reached when it and the residual at `rest` hold.
-    pub(super) fn enter(&mut self, id: SubexpressionId, rest: u32, target: u32) {
+    pub(in crate::matcher::compiled) fn enter(&mut self, id: SubexpressionId, rest: u32, target: u32) {
         match self.nodes[id as usize] {
             NO_NODE => self.enter_children(id, rest, target),
             node => self.entries.push((Trigger::Node(node), PendingEntry::new(rest, target))),
         }
     }
 
-    pub(super) fn enter_children(&mut self, id: SubexpressionId, rest: u32, target: u32) {
+    pub(in crate::matcher::compiled) fn enter_children(
+        &mut self,
+        id: SubexpressionId,
+        rest: u32,
+        target: u32,
+    ) {
         let subexpression = self.ir.get(id);
         match subexpression.tag {
             Tag::Constant => {

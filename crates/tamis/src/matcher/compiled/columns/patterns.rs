@@ -29,7 +29,7 @@ const NO_CHECK: u32 = u32::MAX;
 
 /// The patterns of a set of expressions, by their number.
 #[derive(Debug, Default)]
-pub(super) struct Patterns {
+pub(in crate::matcher::compiled) struct Patterns {
     attributes: Column<u32>,
     operators: Column<u8>,
     /// The operands.
@@ -49,7 +49,7 @@ pub(super) struct Patterns {
 
 /// Working memory of a search for patterns, and what the last search found.
 #[derive(Debug, Default)]
-pub(super) struct TextScratch {
+pub(in crate::matcher::compiled) struct TextScratch {
     /// For every literal, the number of the text in which it was last found.
     literals: Vec<u32>,
     text: u32,

@@ -4,14 +4,14 @@
 //! made for all these events at once, so its result is a set of events instead of a truth value. Nodes are evaluated
 //! last, level by level and each for all of its events, because a node depends only on nodes of lower levels.
 
-use super::batch_state::{BatchState, Sizes};
-use super::entry_list::{Candidate, EntryList, NO_RESIDUAL};
+use super::super::columns::entry_list::{Candidate, EntryList, NO_RESIDUAL};
+use super::super::columns::keys::NO_KEY;
+use super::super::columns::opcodes::{self, KIND, LAST, NEGATED};
+use super::super::columns::ranges::NO_RANK;
+use super::super::single::working::Known;
+use super::super::{Compiled, first_slot};
 use super::event_set::EventSet;
-use super::keys::NO_KEY;
-use super::opcodes::{self, KIND, LAST, NEGATED};
-use super::ranges::NO_RANK;
-use super::working::Known;
-use super::{Compiled, first_slot};
+use super::state::{BatchState, Sizes};
 use crate::event::{Event, Presence};
 use crate::matcher::Slot;
 use crate::truth::Missing;
@@ -32,7 +32,7 @@ impl Compiled {
     /// Appends the slots that each event matches, ascending, and where they end. There are at most as many events as
     /// lanes; `deep` has the results of the expressions too deep to compile. Unless forced, returns `false` when
     /// matching one event at a time is estimated to be cheaper.
-    pub(super) fn match_batch(
+    pub(in crate::matcher::compiled) fn match_batch(
         &self,
         events: &[Event],
         state: &mut BatchState,
@@ -84,7 +84,7 @@ impl Compiled {
 }
 
 /// The matching of one batch of events.
-pub(super) struct BatchMatch<'a> {
+pub(in crate::matcher::compiled) struct BatchMatch<'a> {
     pub compiled: &'a Compiled,
     pub events: &'a [Event],
     /// How many levels of nodes are settled: what of them was not reached is false.

@@ -3,9 +3,9 @@
 //! Estimated from a sample of events if there is one, otherwise from the expressions themselves: a pair that many
 //! expressions test is assumed to be frequent, which also keeps the entry lists of pairs short.
 
+use super::super::columns::patterns::{Patterns, TextScratch};
+use super::super::columns::ranges::{Bounds, NO_RANK};
 use super::ir::{Ir, Subexpression, Tag};
-use super::patterns::{Patterns, TextScratch};
-use super::ranges::{Bounds, NO_RANK};
 use crate::event::{Event, Presence};
 use crate::value::ValueRef;
 
@@ -19,7 +19,7 @@ const SAMPLED: usize = 1 << 18;
 /// The probabilities of pairs, patterns and attributes. For a pattern that has to be tried, it is the probability of
 /// having to try it.
 #[derive(Debug)]
-pub(super) struct Estimates {
+pub(in crate::matcher::compiled) struct Estimates {
     keys: Vec<f64>,
     patterns: Vec<f64>,
     attributes: Vec<f64>,

@@ -2,7 +2,9 @@
 //!
 //! A residual is a conjunction of checks, stored contiguously; `opcodes` says how each is encoded.
 
-use super::opcodes::{ANY, BITS, KEYS, KIND, LAST, NEGATED, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
+use super::super::columns::opcodes::{
+    ANY, BITS, KEYS, KIND, LAST, NEGATED, NODE, PATTERN, PRESENCE, RANGE, SET, key_count,
+};
 use super::working::{EventAttribute, Working};
 use crate::truth::Missing;
 
@@ -13,7 +15,7 @@ const NEGATED_PATTERN: u32 = PATTERN | NEGATED;
 
 /// The result of evaluating a residual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(in crate::matcher::compiled) enum Outcome {
     False,
     True,
     /// All checks before this position hold, and the one there asks for a node that is not true so far.
@@ -21,7 +23,7 @@ pub(super) enum Outcome {
 }
 
 /// What checks need from the matcher besides the event.
-pub(super) trait Context {
+pub(in crate::matcher::compiled) trait Context {
     /// The keys of a set, ascending.
     fn set(&self, set: u32) -> &[u32];
     /// Whether some value matches a pattern.
@@ -35,7 +37,7 @@ pub(super) trait Context {
 /// Evaluates the residual at `position`. The most common checks are decided inline: bit tests, nodes,
 /// patterns, and keys and ranges of single-valued attributes.
 #[inline]
-pub(super) fn evaluate<C: Context>(
+pub(in crate::matcher::compiled) fn evaluate<C: Context>(
     context: &C,
     program: &[u32],
     mut position: usize,

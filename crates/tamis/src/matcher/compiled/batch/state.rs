@@ -3,14 +3,14 @@
 //! Where a single event has a bit, a batch has a lane per event: the lanes of a bit are the events that have it.
 //! Memory is used only for what some event of the batch has.
 
-use super::bits::Bits;
-use super::entry_list::Candidate;
+use super::super::columns::bits::Bits;
+use super::super::columns::entry_list::Candidate;
+use super::super::columns::keys::Probe;
+use super::super::columns::patterns::TextScratch;
+use super::super::columns::ranges::NO_RANK;
+use super::super::single::working::Known;
 use super::event_set::EventSet;
-use super::keys::Probe;
-use super::patterns::TextScratch;
-use super::ranges::NO_RANK;
 use super::sparse::Sparse;
-use super::working::Known;
 use crate::deadline::Timer;
 use crate::event::AttributeId;
 use crate::matcher::{Counters, Slot};
@@ -23,33 +23,33 @@ const END: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct BatchState {
     /// All events of the batch.
-    pub(super) all: EventSet,
+    pub(in crate::matcher::compiled) all: EventSet,
     words: Sparse<Word>,
     /// For every word, the events that have any of its bits, followed by those of each bit.
     bits: Vec<EventSet>,
     marks: Vec<Mark>,
-    pub(super) fields: Sparse<BatchAttribute>,
+    pub(in crate::matcher::compiled) fields: Sparse<BatchAttribute>,
     seen: Vec<Seen>,
     /// The keys that some event has, and where their lanes are.
-    pub(super) keys: Vec<(u32, Mark)>,
+    pub(in crate::matcher::compiled) keys: Vec<(u32, Mark)>,
     ranks: Vec<u32>,
     /// For every rank in `ranks`, the events below it, and at the end of each attribute's ranks all its events.
     below: Vec<EventSet>,
-    pub(super) sets: Sparse<EventSet>,
-    pub(super) ranges: Sparse<EventSet>,
-    pub(super) texts: TextScratch,
-    pub(super) patterns: Sparse<PatternTruths>,
+    pub(in crate::matcher::compiled) sets: Sparse<EventSet>,
+    pub(in crate::matcher::compiled) ranges: Sparse<EventSet>,
+    pub(in crate::matcher::compiled) texts: TextScratch,
+    pub(in crate::matcher::compiled) patterns: Sparse<PatternTruths>,
     /// The events for which each node is true.
-    pub(super) nodes: Sparse<EventSet>,
+    pub(in crate::matcher::compiled) nodes: Sparse<EventSet>,
     /// The nodes that are true for some event.
-    pub(super) reached: OrderedSet,
+    pub(in crate::matcher::compiled) reached: OrderedSet,
     /// By the level of their targets: candidates whose residuals ask for a node that may still become true, and the
     /// events to check them for.
-    pub(super) deferred: Vec<Vec<(Candidate, EventSet)>>,
+    pub(in crate::matcher::compiled) deferred: Vec<Vec<(Candidate, EventSet)>>,
     /// The slots of each event, in any order and perhaps repeated.
-    pub(super) found: Vec<Vec<Slot>>,
-    pub(super) ascending: OrderedSet,
-    pub(super) probes: Vec<Probe>,
+    pub(in crate::matcher::compiled) found: Vec<Vec<Slot>>,
+    pub(in crate::matcher::compiled) ascending: OrderedSet,
+    pub(in crate::matcher::compiled) probes: Vec<Probe>,
     pub(in crate::matcher) counters: Counters,
     /// Decides when to give up.
     pub(in crate::matcher) timer: Timer,
@@ -57,7 +57,7 @@ pub(crate) struct BatchState {
 
 /// A word of which some event has a bit.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Word {
+pub(in crate::matcher::compiled) struct Word {
     /// The bits that some event has.
     pub present: u64,
     /// Where its lanes begin.
@@ -66,7 +66,7 @@ pub(super) struct Word {
 
 /// A bit that an event has.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
+pub(in crate::matcher::compiled) struct Mark {
     /// The position of its word.
     word: u32,
     bit: u8,
@@ -75,7 +75,7 @@ pub(super) struct Mark {
 
 /// What the events have for an attribute.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct BatchAttribute {
+pub(in crate::matcher::compiled) struct BatchAttribute {
     /// Its number in the events.
     pub global: AttributeId,
     /// The events that have the attribute, even if only as a null.
@@ -101,14 +101,14 @@ struct Seen {
 
 /// The events for which a pattern may be true, those for which its truth is known, and those for which it is true.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct PatternTruths {
+pub(in crate::matcher::compiled) struct PatternTruths {
     pub candidates: EventSet,
     pub known: EventSet,
     pub truth: EventSet,
 }
 
 /// The number of each kind of item.
-pub(super) struct Sizes {
+pub(in crate::matcher::compiled) struct Sizes {
     pub words: usize,
     pub attributes: usize,
     pub sets: usize,
@@ -122,7 +122,7 @@ pub(super) struct Sizes {
 
 impl BatchState {
     /// Makes room for the results of this many events.
-    pub(super) fn begin(&mut self, events: usize, sizes: &Sizes) {
+    pub(in crate::matcher::compiled) fn begin(&mut self, events: usize, sizes: &Sizes) {
         self.all = EventSet::first(events);
         self.words.grow(sizes.words);
         self.fields.grow(sizes.attributes);
@@ -137,7 +137,7 @@ impl BatchState {
     }
 
     /// Forgets the events.
-    pub(super) fn end(&mut self) {
+    pub(in crate::matcher::compiled) fn end(&mut self) {
         self.words.clear();
         self.fields.clear();
         self.sets.clear();
@@ -157,7 +157,12 @@ impl BatchState {
     }
 
     /// Records that an event has an attribute, even if only as a null.
-    pub(super) fn see(&mut self, lane: usize, attribute: u32, global: AttributeId) -> usize {
+    pub(in crate::matcher::compiled) fn see(
+        &mut self,
+        lane: usize,
+        attribute: u32,
+        global: AttributeId,
+    ) -> usize {
         let position = self.fields.position_or_insert(attribute);
         let field = &mut self.fields.items[position];
         field.global = global;
@@ -166,7 +171,7 @@ impl BatchState {
     }
 
     /// Records a value that an event has for the attribute whose field is at `position`.
-    pub(super) fn see_value(&mut self, lane: usize, position: usize, known: Known) {
+    pub(in crate::matcher::compiled) fn see_value(&mut self, lane: usize, position: usize, known: Known) {
         let field = &mut self.fields.items[position];
         if field.valued.contains(lane) {
             field.several.insert(lane);
@@ -177,7 +182,13 @@ impl BatchState {
     }
 
     /// Records the bits of a key that an event has.
-    pub(super) fn see_key(&mut self, lane: usize, attribute: u32, key: u32, bits: &Bits) {
+    pub(in crate::matcher::compiled) fn see_key(
+        &mut self,
+        lane: usize,
+        attribute: u32,
+        key: u32,
+        bits: &Bits,
+    ) {
         let mut own = true;
         bits.with_key(attribute, key, |word, bit| {
             let (mark, fresh) = self.mark(lane, word, bit);
@@ -189,7 +200,13 @@ impl BatchState {
     }
 
     /// Records the bit of a rank that an event has.
-    pub(super) fn see_rank(&mut self, lane: usize, attribute: u32, rank: u32, bits: &Bits) {
+    pub(in crate::matcher::compiled) fn see_rank(
+        &mut self,
+        lane: usize,
+        attribute: u32,
+        rank: u32,
+        bits: &Bits,
+    ) {
         bits.with_rank(attribute, rank, |word, bit| {
             self.mark(lane, word, bit);
         });
@@ -207,7 +224,7 @@ impl BatchState {
     }
 
     /// Lays out the lanes, after all events have been recorded.
-    pub(super) fn lay_out(&mut self) {
+    pub(in crate::matcher::compiled) fn lay_out(&mut self) {
         let mut first = 0;
         for word in &mut self.words.items {
             word.first = first;
@@ -224,25 +241,25 @@ impl BatchState {
     }
 
     /// The events that have the bit of a mark.
-    pub(super) fn marked(&self, mark: Mark) -> EventSet {
+    pub(in crate::matcher::compiled) fn marked(&self, mark: Mark) -> EventSet {
         self.bits[self.words.items[mark.word as usize].lanes_of(1 << mark.bit)]
     }
 
     /// A word other than the first, if some event has a bit of it.
     #[inline]
-    pub(super) fn word(&self, word: u32) -> Option<Word> {
+    pub(in crate::matcher::compiled) fn word(&self, word: u32) -> Option<Word> {
         self.words.get(word).copied()
     }
 
     /// The events that have any bit of a word.
     #[inline]
-    pub(super) fn any(&self, word: Word) -> EventSet {
+    pub(in crate::matcher::compiled) fn any(&self, word: Word) -> EventSet {
         self.bits[word.first as usize]
     }
 
     /// The events that have one of some bits of a word.
     #[inline]
-    pub(super) fn some(&self, word: Word, mask: u64) -> EventSet {
+    pub(in crate::matcher::compiled) fn some(&self, word: Word, mask: u64) -> EventSet {
         let mut rest = mask & word.present;
         if rest == word.present {
             return self.any(word);
@@ -258,7 +275,7 @@ impl BatchState {
 
     /// The events that pass a bit test.
     #[inline]
-    pub(super) fn test(&self, word: u32, mask: u64) -> EventSet {
+    pub(in crate::matcher::compiled) fn test(&self, word: u32, mask: u64) -> EventSet {
         match self.words.get(word) {
             // Every event passes a test of word 0, unless its mask is empty.
             None if word == 0 && mask != 0 => self.all,
@@ -268,7 +285,12 @@ impl BatchState {
     }
 
     /// Calls `with` for every value that events of `lanes` have for an attribute.
-    pub(super) fn each_value(&self, attribute: u32, lanes: EventSet, mut with: impl FnMut(usize, Known)) {
+    pub(in crate::matcher::compiled) fn each_value(
+        &self,
+        attribute: u32,
+        lanes: EventSet,
+        mut with: impl FnMut(usize, Known),
+    ) {
         let mut next = self.fields.get(attribute).map_or(END, |field| field.last.wrapping_sub(1));
         while next != END {
             let Seen { known, lane, before } = self.seen[next as usize];
@@ -280,7 +302,12 @@ impl BatchState {
     }
 
     /// The events of `lanes` that have a value of an attribute for which `is` holds.
-    pub(super) fn scan(&self, attribute: u32, lanes: EventSet, is: impl Fn(Known) -> bool) -> EventSet {
+    pub(in crate::matcher::compiled) fn scan(
+        &self,
+        attribute: u32,
+        lanes: EventSet,
+        is: impl Fn(Known) -> bool,
+    ) -> EventSet {
         let mut found = EventSet::NONE;
         self.each_value(attribute, lanes, |lane, known| {
             if is(known) {
@@ -292,7 +319,7 @@ impl BatchState {
 
     /// The distinct ranks of an attribute's values, and for each rank the events below it; events with several values
     /// are kept separately.
-    pub(super) fn ranks(&mut self, attribute: u32) -> (&[u32], &[EventSet]) {
+    pub(in crate::matcher::compiled) fn ranks(&mut self, attribute: u32) -> (&[u32], &[EventSet]) {
         let Some(position) = self.fields.find(attribute) else { return (&[], &[EventSet::NONE]) };
         if self.fields.items[position].sorted.is_none() {
             self.sort_ranks(position);
@@ -327,17 +354,17 @@ impl BatchState {
     }
 
     /// The events that have a value for an attribute.
-    pub(super) fn valued(&self, attribute: u32) -> EventSet {
+    pub(in crate::matcher::compiled) fn valued(&self, attribute: u32) -> EventSet {
         self.fields.get(attribute).map_or(EventSet::NONE, |field| field.valued)
     }
 
     /// The events that have several values for an attribute.
-    pub(super) fn several(&self, attribute: u32) -> EventSet {
+    pub(in crate::matcher::compiled) fn several(&self, attribute: u32) -> EventSet {
         self.fields.get(attribute).map_or(EventSet::NONE, |field| field.several)
     }
 
     /// The events that have a value of an attribute whose rank lies between two.
-    pub(super) fn within(&mut self, attribute: u32, first: u32, last: u32) -> EventSet {
+    pub(in crate::matcher::compiled) fn within(&mut self, attribute: u32, first: u32, last: u32) -> EventSet {
         let (ranks, below) = self.ranks(attribute);
         let low = ranks.partition_point(|&rank| rank < first);
         let high = ranks.partition_point(|&rank| rank <= last);
@@ -350,7 +377,12 @@ impl BatchState {
     }
 
     /// Takes what was found, event by event and ascending; `ends` says where each event's slots end.
-    pub(super) fn take(&mut self, events: usize, found: &mut Vec<Slot>, ends: &mut Vec<usize>) {
+    pub(in crate::matcher::compiled) fn take(
+        &mut self,
+        events: usize,
+        found: &mut Vec<Slot>,
+        ends: &mut Vec<usize>,
+    ) {
         for slots in &mut self.found[..events] {
             slots.drain(..).for_each(|slot| self.ascending.insert(slot));
             self.ascending.drain(|slot| found.push(slot));

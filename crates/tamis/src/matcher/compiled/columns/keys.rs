@@ -15,14 +15,14 @@ use crate::sections::{SectionReader, Sections};
 use crate::value::{Value, ValueRef};
 
 /// No pair: no expression tests this value.
-pub(super) const NO_KEY: u32 = u32::MAX;
+pub(in crate::matcher::compiled) const NO_KEY: u32 = u32::MAX;
 
 /// Texts are prefetched from this many values on.
 const LEAST_TOUCHED: usize = 8;
 
 /// A value whose key is being looked up.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Probe {
+pub(in crate::matcher::compiled) struct Probe {
     pair: Record,
     slot: u32,
     /// The note in the slot.
@@ -31,7 +31,7 @@ pub(super) struct Probe {
 
 /// The pairs tested for equality.
 #[derive(Debug, Default)]
-pub(super) struct Keys {
+pub(in crate::matcher::compiled) struct Keys {
     /// Open addressing with linear probing; the note is the key plus one, or 0 if the slot is free.
     slots: Column<Record>,
     texts: Column<u8>,

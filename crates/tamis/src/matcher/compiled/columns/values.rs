@@ -37,7 +37,7 @@ const KIND: u32 = 31;
 /// An attribute and its value, except for long texts.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub(super) struct Record {
+pub(in crate::matcher::compiled) struct Record {
     /// The number's bits, the short text, or where the long text is stored.
     payload: u64,
     /// The attribute, and in the lower bits the kind.
@@ -186,7 +186,7 @@ fn parts(microseconds: u64) -> (i64, i64) {
 
 /// The bytes of a value that do not fit into its record: those of a text, or those of a wide value, which are written
 /// to `buffer`.
-pub(super) fn text_of<'a>(value: ValueRef<'a>, buffer: &'a mut Buffer) -> &'a [u8] {
+pub(in crate::matcher::compiled) fn text_of<'a>(value: ValueRef<'a>, buffer: &'a mut Buffer) -> &'a [u8] {
     let seconds = |(seconds, nanoseconds): (i64, u32), buffer: &'a mut Buffer| {
         buffer[..8].copy_from_slice(&seconds.to_le_bytes());
         buffer[8..12].copy_from_slice(&nanoseconds.to_le_bytes());
@@ -212,7 +212,7 @@ pub(super) fn text_of<'a>(value: ValueRef<'a>, buffer: &'a mut Buffer) -> &'a [u
 }
 
 /// Room for the bytes of a wide value.
-pub(super) type Buffer = [u8; 18];
+pub(in crate::matcher::compiled) type Buffer = [u8; 18];
 
 /// The value that [`text_of`] turned into bytes; `None` if a file is damaged.
 fn wide(kind: u32, bytes: &[u8]) -> Option<ValueRef<'_>> {
@@ -243,7 +243,7 @@ fn wide(kind: u32, bytes: &[u8]) -> Option<ValueRef<'_>> {
 
 /// Values of attributes by their position.
 #[derive(Debug, Default)]
-pub(super) struct ValueColumns {
+pub(in crate::matcher::compiled) struct ValueColumns {
     records: Column<Record>,
     texts: Column<u8>,
 }

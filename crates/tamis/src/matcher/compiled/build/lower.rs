@@ -4,24 +4,24 @@
 
 use std::collections::HashMap;
 
-use super::bits::{BitTest, Bits};
-use super::entry_list::PendingEntry;
+use super::super::columns::bits::{BitTest, Bits};
+use super::super::columns::entry_list::PendingEntry;
+use super::super::columns::keys::Keys;
+use super::super::columns::opcodes::MOST_KEYS;
+use super::super::columns::patterns::Patterns;
+use super::super::columns::ranges::{Bounds, Intervals};
 use super::estimate::Estimates;
 use super::ir::{Ir, Subexpression, SubexpressionId, Tag};
-use super::keys::Keys;
-use super::opcodes::MOST_KEYS;
-use super::patterns::Patterns;
-use super::ranges::{Bounds, Intervals};
 use crate::truth::Missing;
 
 /// Trying a pattern costs about this many times as much as examining an entry.
 const TRIED: f64 = 8.0;
 /// A subexpression that is not a node.
-pub(super) const NO_NODE: u32 = u32::MAX;
+pub(in crate::matcher::compiled) const NO_NODE: u32 = u32::MAX;
 
 /// What leads to an entry; the kinds are numbered consecutively once all are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Trigger {
+pub(in crate::matcher::compiled) enum Trigger {
     Key(u32),
     Set(u32),
     /// The number of an interval.
@@ -34,7 +34,7 @@ pub(super) enum Trigger {
 
 /// The sets that residuals check or that entries are stored under.
 #[derive(Debug, Default)]
-pub(super) struct Sets {
+pub(in crate::matcher::compiled) struct Sets {
     /// The keys of each set, ascending.
     pub keys: Vec<Vec<u32>>,
     /// The set of each subexpression.
@@ -45,7 +45,7 @@ pub(super) struct Sets {
 
 /// Turns subexpressions into entries and programs: `access` chooses the triggers of each subexpression, `residual`
 /// writes what remains to be checked.
-pub(super) struct Lowering {
+pub(in crate::matcher::compiled) struct Lowering {
     pub missing: Missing,
     pub ir: Ir,
     pub keys: Keys,
@@ -125,7 +125,7 @@ impl Lowering {
     }
 
     /// How many expressions and nodes are examined on every event, or on every event with a certain attribute.
-    pub(super) fn count_unselective(&self) -> u64 {
+    pub(in crate::matcher::compiled) fn count_unselective(&self) -> u64 {
         let is_unselective = |trigger: &Trigger| match *trigger {
             Trigger::Always | Trigger::Attribute(_) => true,
             Trigger::Pattern(pattern) => self.patterns.is_unfiltered(pattern),
@@ -139,7 +139,7 @@ impl Lowering {
     }
 
     /// Whether a predicate can be true only if one of its own triggers is.
-    pub(super) fn is_positive(&self, subexpression: Subexpression<'_>) -> bool {
+    pub(in crate::matcher::compiled) fn is_positive(&self, subexpression: Subexpression<'_>) -> bool {
         match subexpression.tag {
             // `exists` needs the attribute; `missing` and `is null` are true without it.
             Tag::Presence => subexpression.payload()[0] == u32::from(subexpression.negated),
@@ -178,13 +178,13 @@ impl Lowering {
     }
 
     /// Whether a bit test decides a subexpression completely.
-    pub(super) fn is_bit_test(&self, subexpression: SubexpressionId) -> bool {
+    pub(in crate::matcher::compiled) fn is_bit_test(&self, subexpression: SubexpressionId) -> bool {
         !self.ir.get(subexpression).negated && self.bit_test(subexpression).is_some_and(|test| test.exact)
     }
 
     /// The bit test that an event passes if a subexpression, or what it negates, is true; `None` if no test is worth
     /// making.
-    pub(super) fn bit_test(&self, subexpression: SubexpressionId) -> Option<BitTest> {
+    pub(in crate::matcher::compiled) fn bit_test(&self, subexpression: SubexpressionId) -> Option<BitTest> {
         let predicate = self.ir.get(subexpression);
         match predicate.tag {
             Tag::Keys if predicate.payload().len() <= MOST_KEYS => {
@@ -199,14 +199,14 @@ impl Lowering {
         }
     }
 
-    pub(super) fn interval(&self, subexpression: SubexpressionId) -> (u32, u32) {
+    pub(in crate::matcher::compiled) fn interval(&self, subexpression: SubexpressionId) -> (u32, u32) {
         let subexpression = self.ir.get(subexpression);
         let [comparison, low, high] = *subexpression.payload() else { unreachable!("a range has two ends") };
         let value = |bound: u32| &self.ir.bounds.list[bound as usize].1;
         self.bounds.interval(subexpression.attribute(), comparison, value(low), value(high))
     }
 
-    pub(super) fn set(&mut self, subexpression: SubexpressionId) -> u32 {
+    pub(in crate::matcher::compiled) fn set(&mut self, subexpression: SubexpressionId) -> u32 {
         // The same keys with both signs become two sets, which only costs memory.
         let next = self.sets.keys.len() as u32;
         let set = *self.sets.numbers.entry(subexpression).or_insert(next);

@@ -5,11 +5,11 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign};
 const WORDS: usize = 8;
 
 /// How many events are matched together: one bit for each fills a cache line.
-pub(super) const LANES: usize = WORDS * 64;
+pub(in crate::matcher::compiled) const LANES: usize = WORDS * 64;
 
 /// A set of events, identified by their lanes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct EventSet([u64; WORDS]);
+pub(in crate::matcher::compiled) struct EventSet([u64; WORDS]);
 
 impl EventSet {
     pub const NONE: EventSet = EventSet([0; WORDS]);

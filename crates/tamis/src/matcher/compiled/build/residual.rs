@@ -2,15 +2,15 @@
 //!
 //! A residual: checks, the least likely first, as `program` executes them.
 
-use super::bits::BitTest;
-use super::entry_list::NO_RESIDUAL;
+use super::super::columns::bits::BitTest;
+use super::super::columns::entry_list::NO_RESIDUAL;
+use super::super::columns::opcodes::{self, MOST_KEYS, end_residual, head};
 use super::ir::{SubexpressionId, Tag};
 use super::lower::{Lowering, NO_NODE};
-use super::opcodes::{self, MOST_KEYS, end_residual, head};
 
 impl Lowering {
     /// A residual that checks these subexpressions and continues with the residual at `rest`.
-    pub(super) fn residual(&mut self, ids: &[SubexpressionId], rest: u32) -> u32 {
+    pub(in crate::matcher::compiled) fn residual(&mut self, ids: &[SubexpressionId], rest: u32) -> u32 {
         if ids.is_empty() {
             return rest;
         }

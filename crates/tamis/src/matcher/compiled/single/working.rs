@@ -3,10 +3,10 @@
 //! Everything here is sized to the matcher once and emptied by undoing what the event did, so the work of
 //! an event hardly depends on the number of expressions: reading what was reached takes a step per 4,096 of them.
 
-use super::entry_list::{Candidate, Stages};
-use super::keys::{NO_KEY, Probe};
-use super::patterns::TextScratch;
-use super::ranges::NO_RANK;
+use super::super::columns::entry_list::{Candidate, Stages};
+use super::super::columns::keys::{NO_KEY, Probe};
+use super::super::columns::patterns::TextScratch;
+use super::super::columns::ranges::NO_RANK;
 use crate::deadline::Timer;
 use crate::event::UNSORTED;
 use crate::matcher::Counters;
@@ -14,7 +14,7 @@ use crate::reusable::OrderedSet;
 
 /// What the event has for an attribute.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct EventAttribute {
+pub(in crate::matcher::compiled) struct EventAttribute {
     /// Where its values begin.
     pub first: u32,
     /// How many values it has.
@@ -31,7 +31,7 @@ pub(super) struct EventAttribute {
 
 /// A value of the event, as the matcher knows it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(in crate::matcher::compiled) struct Known {
     /// The pair it is, or `NO_KEY`.
     pub key: u32,
     /// Its rank among the ends of ranges, or `NO_RANK`.
@@ -45,7 +45,7 @@ impl Known {
 
 /// What is known about a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Guess {
+pub(in crate::matcher::compiled) enum Guess {
     /// It may be true and must be tried.
     Candidate,
     True,
@@ -55,20 +55,20 @@ pub(super) enum Guess {
 /// Working memory of one match.
 #[derive(Debug, Default)]
 pub(crate) struct Working {
-    /// The bits that the event has; see [`Bits`](super::bits::Bits).
-    pub(super) bits: Vec<u64>,
+    /// The bits that the event has; see [`Bits`](super::super::columns::bits::Bits).
+    pub(in crate::matcher::compiled) bits: Vec<u64>,
     /// The words of `bits` that are not empty.
     filled: Vec<u32>,
     /// The first steps towards the keys of the event's values.
-    pub(super) probes: Vec<Probe>,
-    pub(super) fields: Vec<EventAttribute>,
-    pub(super) values: Vec<Known>,
+    pub(in crate::matcher::compiled) probes: Vec<Probe>,
+    pub(in crate::matcher::compiled) fields: Vec<EventAttribute>,
+    pub(in crate::matcher::compiled) values: Vec<Known>,
     /// The attributes that the event has.
-    pub(super) touched: Vec<u32>,
+    pub(in crate::matcher::compiled) touched: Vec<u32>,
     /// Triggers that are true, whose entries are looked at next.
-    pub(super) triggers: Vec<u32>,
-    pub(super) stages: Stages,
-    pub(super) texts: TextScratch,
+    pub(in crate::matcher::compiled) triggers: Vec<u32>,
+    pub(in crate::matcher::compiled) stages: Stages,
+    pub(in crate::matcher::compiled) texts: TextScratch,
     /// What is known of patterns: four times the stamp, plus a [`Guess`]. A `Stamped` table would take eight bytes per
     /// pattern instead of four.
     patterns: Vec<u32>,
@@ -79,14 +79,14 @@ pub(crate) struct Working {
     pub(in crate::matcher) timer: Timer,
     stamp: u32,
     /// The targets that were reached: nodes that are true, and slots that match.
-    pub(super) reached: OrderedSet,
+    pub(in crate::matcher::compiled) reached: OrderedSet,
     /// By the level of their targets: candidates whose residuals ask for a node that may still become true.
-    pub(super) deferred: Vec<Vec<Candidate>>,
+    pub(in crate::matcher::compiled) deferred: Vec<Vec<Candidate>>,
 }
 
 impl Working {
     /// Makes room and forgets the last event's truths.
-    pub(super) fn begin(
+    pub(in crate::matcher::compiled) fn begin(
         &mut self,
         attributes: usize,
         words: usize,
@@ -112,7 +112,7 @@ impl Working {
     }
 
     /// Undoes what the event did to the attributes.
-    pub(super) fn end(&mut self) {
+    pub(in crate::matcher::compiled) fn end(&mut self) {
         for word in self.filled.drain(..) {
             self.bits[word as usize] = 0;
         }
@@ -131,30 +131,30 @@ impl Working {
     }
 
     /// Sets a bit that the event has.
-    pub(super) fn set(&mut self, word: u32, bit: u64) {
+    pub(in crate::matcher::compiled) fn set(&mut self, word: u32, bit: u64) {
         self.bits[word as usize] |= bit;
         self.filled.push(word);
     }
 
     /// Whether the event passes the bit test whose head stands at a position of a program.
     #[inline]
-    pub(super) fn has_bits(&self, program: &[u32], position: usize) -> bool {
+    pub(in crate::matcher::compiled) fn has_bits(&self, program: &[u32], position: usize) -> bool {
         let mask = u64::from(program[position + 2]) | u64::from(program[position + 3]) << 32;
         self.bits[program[position + 1] as usize] & mask != 0
     }
 
     /// Whether a node is true, as far as is known.
     #[inline]
-    pub(super) fn is_true(&self, node: u32) -> bool {
+    pub(in crate::matcher::compiled) fn is_true(&self, node: u32) -> bool {
         self.reached.contains(node)
     }
 
-    pub(super) fn values(&self, field: EventAttribute) -> &[Known] {
+    pub(in crate::matcher::compiled) fn values(&self, field: EventAttribute) -> &[Known] {
         &self.values[field.first as usize..(field.first + field.values) as usize]
     }
 
     /// What is known about a pattern on this event.
-    pub(super) fn guess(&self, pattern: u32) -> Option<Guess> {
+    pub(in crate::matcher::compiled) fn guess(&self, pattern: u32) -> Option<Guess> {
         let noted = self.patterns[pattern as usize];
         let guess = match noted & 3 {
             0 => Guess::Candidate,
@@ -164,12 +164,17 @@ impl Working {
         (noted >> 2 == self.stamp).then_some(guess)
     }
 
-    pub(super) fn note(&mut self, pattern: u32, guess: Guess) {
+    pub(in crate::matcher::compiled) fn note(&mut self, pattern: u32, guess: Guess) {
         self.patterns[pattern as usize] = self.stamp << 2 | guess as u32;
     }
 
     /// Whether some value of a field has a rank between two.
-    pub(super) fn has_rank(&self, field: EventAttribute, first: u32, last: u32) -> bool {
+    pub(in crate::matcher::compiled) fn has_rank(
+        &self,
+        field: EventAttribute,
+        first: u32,
+        last: u32,
+    ) -> bool {
         let values = self.values(field);
         if values.len() <= UNSORTED {
             return values.iter().any(|value| first <= value.rank && value.rank <= last);
@@ -183,13 +188,13 @@ impl Working {
     }
 
     /// Marks a set of which the event has a value; false if it was marked before.
-    pub(super) fn find_set(&mut self, set: u32) -> bool {
+    pub(in crate::matcher::compiled) fn find_set(&mut self, set: u32) -> bool {
         std::mem::replace(&mut self.sets[set as usize], self.stamp) != self.stamp
     }
 }
 
 /// Gives back what no usual event needs; the list is empty.
-pub(super) fn shrink<T>(list: &mut Vec<T>) {
+pub(in crate::matcher::compiled) fn shrink<T>(list: &mut Vec<T>) {
     const USUAL: usize = 1 << 14;
     if list.capacity() > USUAL {
         *list = Vec::new();

@@ -13,7 +13,7 @@ const WIDTH: u32 = u64::BITS;
 
 /// A test of one word of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct BitTest {
+pub(in crate::matcher::compiled) struct BitTest {
     pub word: u32,
     pub mask: u64,
     /// Whether an event passes only if it has what the test asks for.
@@ -37,7 +37,7 @@ struct AttributeWords {
 
 /// The words of all attributes.
 #[derive(Debug, Default)]
-pub(super) struct Bits {
+pub(in crate::matcher::compiled) struct Bits {
     layout: Column<AttributeWords>,
     /// How many words there are, word 0 included.
     words: u32,
