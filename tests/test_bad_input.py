@@ -110,7 +110,7 @@ def test_text_of_another_type(index: Any, text: Any) -> None:
         ("3", "`true` or `false`"),
         ("{}", "`attribute` and `operator`"),
         ("true false", "JSON form"),
-        ('{"and": true}', "operands"),
+        ('{"and": true}', "an array of expressions"),
         ('{"nand": []}', "nand"),
         ('{"xor": [true]}', "two expressions"),
         ('{"not": true, "and": []}', "one connective"),

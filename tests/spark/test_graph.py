@@ -239,7 +239,7 @@ def test_graphs_are_saved_while_micro_batches_read(spark: SparkSession, tmp_path
         ({"sources": "score"}, EventError, "`score` is of the type double; sources are ids"),
         ({"source": "n1", "keep": ["other"]}, EventError, "need the column `other`"),
         ({"source": "n1", "event": "age"}, EventError, "`age` is of the type int; events are"),
-        ({"source": "n1", "output": "rows"}, ValueError, "output is"),
+        ({"source": "n1", "output": "rows"}, ValueError, "output must be"),
         ({"source": "n1", "strategy": "depth"}, ValueError, "strategy must be one of auto"),
     ],
 )
