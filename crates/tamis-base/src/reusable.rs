@@ -163,7 +163,8 @@ impl OrderedSet {
     /// multiple of 64.
     ///
     /// Few words have more than two members, so two are written whether they exist or not, and only a third is a
-    /// branch: for 15,476 members of 1.4 million, 3.4 instead of 6.5 ns each.
+    /// branch. In profiles of *ads-like* (15,476 members of 1.4 million), loading an event and collecting its matches
+    /// took 51 instead of 99 us.
     pub fn drain_from(&mut self, first: u32, found: &mut Vec<u32>) {
         debug_assert_eq!(first % 64, 0);
         let below = first as usize / 64;
