@@ -9,6 +9,7 @@
 //! | [`truth`] | how do true, false and unknown combine? |
 //! | [`files`] | how are files in a folder that others can write opened safely? |
 //! | [`reusable`] | how is working memory reset without touching all of it? |
+//! | [`parallel`] | how is work on a slice shared by all processors? |
 //! | [`error`](mod@error) | what can go wrong? |
 //! | [`deadline`] | when must a match give up? |
 //! | [`fork`] | may a forked process change what it inherited? |
@@ -37,6 +38,7 @@ pub mod fork;
 pub mod id;
 pub mod ids;
 pub mod literals;
+pub mod parallel;
 pub mod probing;
 pub mod reusable;
 pub mod sections;

@@ -42,8 +42,8 @@ pub mod rank;
 // The modules of the crates that this one depends on have the same paths here as there; users need some of them.
 pub use tamis_base::value;
 use tamis_base::{
-    column, csr, deadline, error, folder, fork, id, ids, literals, probing, reusable, sections, strings,
-    truth, versioned,
+    column, csr, deadline, error, folder, fork, id, ids, literals, parallel, probing, reusable, sections,
+    strings, truth, versioned,
 };
 use tamis_language::limits;
 #[cfg(feature = "xml")]

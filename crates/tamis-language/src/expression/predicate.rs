@@ -205,6 +205,11 @@ impl Test {
             Test::IsNull => (Operator::IsNull, Nothing),
         }
     }
+
+    /// Whether it looks for a pattern in a text.
+    pub fn is_pattern(&self) -> bool {
+        matches!(self.parts().1, OperandRef::Text(_))
+    }
 }
 
 /// One attribute, one test, and its weights.

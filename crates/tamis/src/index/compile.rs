@@ -1,8 +1,8 @@
 //! How do many subscriptions become segments, on all processors?
 
 use std::borrow::Cow;
-use std::panic::resume_unwind;
-use std::sync::{Arc, OnceLock};
+use std::slice::Chunks;
+use std::sync::Arc;
 
 use super::algorithm::{Algorithm, Settings};
 use super::draft::{Draft, Work};
@@ -10,12 +10,20 @@ use super::segment::Segment;
 use super::subscription::Subscription;
 use crate::error::{Error, Result};
 use crate::matcher::Slot;
+use crate::parallel;
 
 /// Fewer drafts than this are not worth another thread.
 const PER_THREAD: usize = 5_000;
 
 /// At most this many drafts are compiled together: with more, what they share would no longer be in the cache.
 const PER_SEGMENT: usize = 64_000;
+
+/// At most this many drafts are compiled together if they test patterns. Each segment searches the texts of an event again,
+/// so they are read by all processors, but become as few segments as memory permits: these are held as expressions.
+const PATTERNS_PER_SEGMENT: usize = 128_000;
+
+/// How many drafts are read to judge what all of them test.
+const JUDGED: usize = 64;
 
 /// A subscription of a segment that is being merged with others.
 pub(super) struct Kept<'a> {
@@ -33,74 +41,66 @@ impl Draft for Kept<'_> {
 /// draft that cannot be read.
 pub(super) fn compile<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Vec<Arc<Segment>>> {
     // The papers' matchers are requested by name and compile everything at once.
-    let whole = !matches!(settings.algorithm, Algorithm::Auto | Algorithm::Compiled);
-    let threads = if whole { 1 } else { processors().min(drafts.len() / PER_THREAD).max(1) };
-    let shares = if whole { 1 } else { drafts.len().div_ceil(PER_SEGMENT).next_multiple_of(threads) };
-    let shares: Vec<&[D]> = drafts.chunks(drafts.len().div_ceil(shares.max(1)).max(1)).collect();
+    if !matches!(settings.algorithm, Algorithm::Auto | Algorithm::Compiled) {
+        return Ok(vec![Arc::new(Segment::new(drafts, settings)?)]);
+    }
+    let threads = parallel::shares(drafts, PER_THREAD).len();
+    if threads > 1 && are_mostly_patterns(drafts) {
+        let shares = equal_shares(drafts, drafts.len().div_ceil(PATTERNS_PER_SEGMENT));
+        return shares.map(|share| Ok(Arc::new(Segment::new(&read(share)?, settings)?))).collect();
+    }
+    let shares = drafts.len().div_ceil(PER_SEGMENT).next_multiple_of(threads.max(1));
+    let shares: Vec<&[D]> = equal_shares(drafts, shares).collect();
     let mut segments = Vec::with_capacity(shares.len());
-    for turn in shares.chunks(threads) {
-        for segment in compile_at_once(turn, settings) {
+    for turn in shares.chunks(threads.max(1)) {
+        for segment in parallel::work(turn, |share| Segment::new(share, settings)) {
             segments.push(Arc::new(segment?));
         }
     }
     Ok(segments)
 }
 
-/// Compiles each share on its own thread, the last one on this thread.
-fn compile_at_once<D: Draft>(shares: &[&[D]], settings: Settings<'_>) -> Vec<Result<Segment>> {
-    let Some((last, others)) = shares.split_last() else { return Vec::new() };
-    std::thread::scope(|scope| {
-        // A share whose thread cannot be started is compiled here.
-        let start = |share| {
-            let thread = std::thread::Builder::new();
-            thread.spawn_scoped(scope, move || Segment::new(share, settings)).map_err(|_| share)
-        };
-        let others: Vec<_> = others.iter().copied().map(start).collect();
-        let last = Segment::new(last, settings);
-        let others = others.into_iter().map(|other| match other {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            Err(share) => Segment::new(share, settings),
-        });
-        others.chain([last]).collect()
-    })
+/// As many consecutive shares as this, or fewer if that suffices.
+fn equal_shares<D>(drafts: &[D], count: usize) -> Chunks<'_, D> {
+    drafts.chunks(drafts.len().div_ceil(count.max(1)).max(1))
+}
+
+/// Whether most drafts test patterns, judged by a few of them. Drafts that cannot be read are left to the compiler.
+fn are_mostly_patterns<D: Draft>(drafts: &[D]) -> bool {
+    let judged = drafts.iter().step_by(drafts.len().div_ceil(JUDGED).max(1));
+    let has_pattern = |draft: &&D| {
+        draft
+            .read()
+            .is_ok_and(|read| read.expression.predicates().any(|predicate| predicate.test().is_pattern()))
+    };
+    2 * judged.clone().filter(has_pattern).count() > judged.len()
+}
+
+/// Reads drafts on all processors. Fails with the first one that cannot be read.
+fn read<D: Draft>(drafts: &[D]) -> Result<Vec<Cow<'_, Subscription>>> {
+    let read = parallel::work(&parallel::shares(drafts, PER_THREAD), |share| {
+        share.iter().map(Draft::read).collect::<Result<Vec<_>>>()
+    });
+    Ok(read.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// What is wrong with each of these drafts that cannot be read, by position; uses all processors.
 pub(super) fn refuse<D: Draft>(drafts: &[D], work: &Work) -> Result<Vec<(usize, Error)>> {
-    let threads = processors().min(drafts.len() / PER_THREAD).max(1);
-    let share = drafts.len().div_ceil(threads).max(1);
-    let read = |(number, share_of): (usize, &[D])| -> Result<Vec<(usize, Error)>> {
+    let shares = parallel::shares(drafts, PER_THREAD);
+    let read = |share: &[D]| -> Result<Vec<(usize, Error)>> {
         let mut refused = Vec::new();
-        for (position, draft) in share_of.iter().enumerate() {
+        for (position, draft) in share.iter().enumerate() {
             work.check()?;
             if let Err(error) = draft.read() {
-                refused.push((number * share + position, error));
+                refused.push((position, error));
             }
         }
         Ok(refused)
     };
-    std::thread::scope(|scope| {
-        let shares = drafts.chunks(share).enumerate();
-        let threads: Vec<_> = shares
-            .map(|share| {
-                std::thread::Builder::new().spawn_scoped(scope, move || read(share)).map_err(|_| share)
-            })
-            .collect();
-        let mut refused = Vec::new();
-        for thread in threads {
-            // A share whose thread could not be started is read here.
-            let share = match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                Err(share) => read(share),
-            };
-            refused.extend(share?);
-        }
-        Ok(refused)
-    })
-}
-
-/// The number of available processors; read once, because the system reads files to answer.
-fn processors() -> usize {
-    static PROCESSORS: OnceLock<usize> = OnceLock::new();
-    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, |threads| threads.get()))
+    let (mut refused, mut first) = (Vec::new(), 0);
+    for (share, found) in shares.iter().zip(parallel::work(&shares, read)) {
+        refused.extend(found?.into_iter().map(|(position, error)| (first + position, error)));
+        first += share.len();
+    }
+    Ok(refused)
 }

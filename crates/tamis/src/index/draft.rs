@@ -26,6 +26,12 @@ impl Draft for Subscription {
     }
 }
 
+impl Draft for Cow<'_, Subscription> {
+    fn read(&self) -> Result<Cow<'_, Subscription>> {
+        Ok(Cow::Borrowed(self))
+    }
+}
+
 /// A subscription in text form to be added to an index.
 pub(super) struct Written<'a> {
     pub index: &'a Index,

@@ -359,6 +359,26 @@ mod tests {
     }
 
     #[test]
+    fn patterns_that_are_added_together_are_one_segment() {
+        let written = |operator: &str| {
+            let text = |id: i64| WrittenSubscription::new(id, format!("t {operator} 'w{id}x'"));
+            (0..70_000).map(text).collect::<Vec<_>>()
+        };
+        let (equalities, patterns) = (index(), index());
+        equalities.add_written(written("=")).unwrap();
+        assert!(equalities.snapshot().stats().segments > 1);
+        patterns.add_written(written("contains")).unwrap();
+        assert_eq!(patterns.snapshot().stats().segments, 1);
+        let found = patterns.match_json(br#"{"t": "w7x w69999x w42x"}"#).unwrap();
+        assert_eq!(found, [7.into(), 42.into(), 69_999.into()]);
+        // The first that cannot be read is named, wherever it is.
+        let mut invalid = written("contains");
+        (invalid[69_000].text, invalid[9_000].text) = ("t contains".into(), "t contains 1".into());
+        let error = index().add_written(invalid).unwrap_err().to_string();
+        assert!(error.contains("id 9000"), "{error}");
+    }
+
+    #[test]
     fn what_is_removed_during_a_merge_stays_removed() {
         let index = index();
         std::thread::scope(|scope| {

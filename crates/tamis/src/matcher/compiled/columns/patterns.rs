@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::expression::{Operand, Operator, Predicate, Test};
 use crate::limits::Limits;
 use crate::literals::{LiteralId, Literals, LiteralsBuilder, MOST_WORDS};
+use crate::parallel;
 use crate::predicate::{Check, required};
 use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
@@ -24,6 +25,8 @@ use crate::value::Value;
 /// The operators of patterns, by their number in files.
 const OPERATORS: [Operator; 5] =
     [Operator::Like, Operator::StartsWith, Operator::EndsWith, Operator::Contains, Operator::Matches];
+/// Fewer patterns are not worth another thread.
+const PER_THREAD: usize = 2_000;
 /// Not a position in `checks`.
 const NO_CHECK: u32 = u32::MAX;
 
@@ -66,8 +69,12 @@ impl Patterns {
         let mut builder = LiteralsBuilder::default();
         let mut wanted: Vec<u32> = Vec::new();
         let (mut unfiltered, mut tried, mut checks) = (Vec::new(), Vec::new(), Vec::new());
-        for ((attribute, test), pattern) in patterns.iter().zip(0..) {
-            let required = required(test);
+        // Finding what a regular expression requires takes longer than all the rest.
+        let required = parallel::work(&parallel::shares(patterns, PER_THREAD), |patterns| {
+            patterns.iter().map(|(_, test)| required(test)).collect::<Vec<_>>()
+        });
+        let required = required.into_iter().flatten();
+        for (((attribute, test), required), pattern) in patterns.iter().zip(required).zip(0..) {
             let decides = required.as_ref().is_some_and(|required| required.decides);
             tried.push(if decides { NO_CHECK } else { checks.len() as u32 });
             if !decides {
