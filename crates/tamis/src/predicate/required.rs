@@ -1,8 +1,8 @@
 //! Which text must a string contain to match a pattern?
 //!
 //! A pattern is tried only on strings that contain one of its required literals, which automata find for
-//! all patterns at once (`literals`). Among several sets of literals, the one whose shortest literal is longest
-//! is chosen, because longer literals are rarer. Some patterns are decided by their literals alone: prefixes,
+//! all patterns at once (`literals`). Among several sets of literals, one with long and few literals
+//! is chosen: long literals are rare, and every literal takes memory. Some patterns are decided by their literals alone: prefixes,
 //! suffixes and substrings, and regular expressions like `error|warning`. They need not be tried.
 
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
@@ -121,9 +121,12 @@ fn usable(literals: &[Vec<u8>]) -> bool {
     (1..=MOST).contains(&literals.len()) && literals.iter().all(|literal| !literal.is_empty())
 }
 
-/// How rare the literals are likely to be: by the shortest of them, then by their number.
-fn worth(literals: &[Vec<u8>]) -> (usize, std::cmp::Reverse<usize>) {
-    (literals.iter().map(Vec::len).min().unwrap_or(0), std::cmp::Reverse(literals.len()))
+/// How useful the literals are: a longer shortest literal is rarer, but twice as many literals cost as much as one byte gains.
+/// Otherwise `word[0-9]` would require the ten texts `word0` to `word9` rather than `word`.
+fn worth(literals: &[Vec<u8>]) -> (isize, std::cmp::Reverse<usize>) {
+    let shortest = literals.iter().map(Vec::len).min().unwrap_or(0) as isize;
+    let doublings = literals.len().next_power_of_two().trailing_zeros() as isize;
+    (shortest - doublings, std::cmp::Reverse(literals.len()))
 }
 
 /// Literals from anywhere in the expression. The parser limits the depth of the recursion here.
@@ -173,6 +176,9 @@ mod tests {
         assert_eq!(regex(r"^\d+ error: .* in (line|column)"), some(&[" error: "], false));
         assert_eq!(regex("(foo|bar)x*"), some(&["bar", "foo"], false));
         assert_eq!(regex("(abc)+"), some(&["abc"], false));
+        assert_eq!(regex("word[0-9]+x"), some(&["word"], false));
+        assert_eq!(regex("a[0-9]b[0-9]cd.*"), some(&["cd"], false));
+        assert_eq!(regex("w(abcdef|abcdeg).*x"), some(&["wabcdef", "wabcdeg"], false));
         assert_eq!(regex(r"\bfoo\b"), some(&["foo"], false));
         assert_eq!(regex("foo|bar$"), some(&["bar", "foo"], false));
         assert_eq!(regex("foo"), some(&["foo"], true));
