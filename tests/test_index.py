@@ -184,7 +184,7 @@ def test_stats() -> None:
     assert stats["attributes"] == 3
     assert stats["predicates"] == 3, "equal predicates are one"
     assert stats["attribute_predicates"] == {"x": 1, "y": 1, "z.w": 1}
-    assert stats["nodes"] == 6, "three predicates, a conjunction, a disjunction and a constant"
+    assert stats["subexpressions"] == 6, "three predicates, a conjunction, a disjunction and a constant"
     assert stats["edges"] == 4
     assert stats["sharing"] == pytest.approx(7 / 6)
     assert stats["matcher"] == "scan"
@@ -202,7 +202,7 @@ def test_what_expressions_consist_of_does_not_depend_on_the_matcher(matcher: Mat
     index.add_many((n, f"a = {n % 5} and (b > {n % 3} or exists(c))") for n in range(100))
     stats = index.stats()
     assert stats["attribute_predicates"] == {"a": 5, "b": 3, "c": 1}
-    assert (stats["predicates"], stats["nodes"], stats["edges"]) == (9, 9 + 3 + 15, 6 + 30)
+    assert (stats["predicates"], stats["subexpressions"], stats["edges"]) == (9, 9 + 3 + 15, 6 + 30)
     assert stats["sharing"] == pytest.approx((100 + 36) / 27)
     assert sum(stats["matchers"].values()) == stats["segments"]
 

@@ -180,7 +180,7 @@ impl Index {
             *predicates.entry(written_name(name)).or_default() += count;
         }
         dict.set_item("attribute_predicates", predicates)?;
-        dict.set_item("nodes", expressions.nodes)?;
+        dict.set_item("subexpressions", expressions.subexpressions)?;
         dict.set_item("edges", expressions.edges)?;
         dict.set_item("sharing", expressions.sharing())?;
         dict.set_item("unfiltered_patterns", expressions.unfiltered_patterns)?;

@@ -53,7 +53,7 @@ pub(in crate::matcher::compiled) struct Lowering {
     pub key_numbers: Vec<u32>,
     pub bounds: Bounds,
     pub bits: Bits,
-    /// Nodes, edges and uses; and the predicates of each attribute.
+    /// Subexpressions, edges and uses; and the predicates of each attribute.
     pub stats: ([u64; 3], Vec<u32>),
     /// The probability that a subexpression is true.
     pub chances: Vec<f64>,
