@@ -297,11 +297,11 @@ def test_an_explanation_as_a_dict() -> None:
     negation = {
         "text": "not",
         "truth": "unknown",
-        "operands": [
+        "children": [
             {
                 "text": "or",
                 "truth": "unknown",
-                "operands": [
+                "children": [
                     {"text": "a = 1", "truth": "false", "attribute": "a", "seen": [2, 3]},
                     {"text": "b in ('x')", "truth": "unknown", "attribute": "b", "seen": None},
                 ],
@@ -311,7 +311,7 @@ def test_an_explanation_as_a_dict() -> None:
     presence = {
         "text": "and",
         "truth": "false",
-        "operands": [
+        "children": [
             {"text": "exists(c)", "truth": "false", "attribute": "c", "seen": "missing"},
             {"text": "true", "truth": "true"},
         ],
@@ -319,7 +319,7 @@ def test_an_explanation_as_a_dict() -> None:
     assert explanation.to_dict() == {
         "text": "xor",
         "truth": "unknown",
-        "operands": [negation, presence],
+        "children": [negation, presence],
     }
     assert str(explanation).splitlines() == [
         "unknown  xor",
@@ -349,7 +349,7 @@ def test_an_explanation_shows_the_elements_that_decided() -> None:
         "tags": ["a", "a", "a", "a"],
     }
     explanation = index.explain("x", event)
-    anything, negation = explanation.to_dict()["operands"]
+    anything, negation = explanation.to_dict()["children"]
     assert anything == {
         "text": "any(items, price > 3 and colour = 'red')",
         "truth": "true",
@@ -360,7 +360,7 @@ def test_an_explanation_shows_the_elements_that_decided() -> None:
                 "text": "and",
                 "truth": "true",
                 "element": 1,
-                "operands": [
+                "children": [
                     {"text": "price > 3", "truth": "true", "attribute": "price", "seen": [5]},
                     {
                         "text": "colour = 'red'",
@@ -372,7 +372,7 @@ def test_an_explanation_shows_the_elements_that_decided() -> None:
             }
         ],
     }
-    (everything,) = negation["operands"]
+    (everything,) = negation["children"]
     assert (everything["size"], everything["satisfied"]) == (4, 4)
     assert [part["element"] for part in everything["elements"]] == [0, 1, 2]
     lines = [
@@ -390,7 +390,7 @@ def test_an_explanation_shows_the_elements_that_decided() -> None:
     assert str(explanation).splitlines() == lines
     assert str(index.explain("x", json.dumps(event))) == str(explanation)
     assert "items[1]: and" in explanation._repr_html_()
-    assert index.explain("x", {"items": []}).to_dict()["operands"][0] == {
+    assert index.explain("x", {"items": []}).to_dict()["children"][0] == {
         "text": "any(items, price > 3 and colour = 'red')",
         "truth": "false",
         "size": 0,
@@ -475,7 +475,7 @@ def test_what_normalising_drops_is_mentioned_all_the_same(matcher: Any, tmp_path
     index.add("x", "a = 1 or true")
     index.save(tmp_path)
     for held in (index, Index.open(tmp_path, matcher=matcher)):
-        (predicate, _) = held.explain("x", {"a": 1}).to_dict()["operands"]
+        (predicate, _) = held.explain("x", {"a": 1}).to_dict()["children"]
         assert (predicate["truth"], predicate["seen"]) == ("true", [1])
         with pytest.raises(EventError, match="twice"):
             held.match('{"a": 1, "a": 2}')

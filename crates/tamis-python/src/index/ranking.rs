@@ -17,7 +17,7 @@ impl Index {
     ///
     /// A predicate scores its weight (1 by default) times the event's weight of the value that
     /// satisfies it; if several values do, the highest product. A negated predicate scores
-    /// nothing. `and` adds scores, `or` takes the highest score of its true operands, and the
+    /// nothing. `and` adds scores, `or` takes the highest score of its true children, and the
     /// subscription's boost multiplies the result. Among equal scores, the subscription added
     /// first comes first.
     ///
