@@ -14,7 +14,6 @@ from oracle import And, Constant, Node, Not, Or, Predicate, Value, Xnor, Xor
 from tamis import Expression, attr, weighted
 
 if TYPE_CHECKING:
-    from tamis.builder import Scalar
     from tamis.builder import Value as Operand
 
 RESERVED = {
@@ -222,6 +221,14 @@ def build_predicate(predicate: Predicate, random: Random) -> Expression:
             return attribute.contains(operands[0])
         case "matches":
             return attribute.matches(operands[0])
+        case "not starts with":
+            return attribute.not_startswith(operands[0])
+        case "not ends with":
+            return attribute.not_endswith(operands[0])
+        case "not contains":
+            return attribute.not_contains(operands[0])
+        case "not matches":
+            return attribute.not_matches(operands[0])
         case "exists":
             return attribute.exists()
         case "missing":
@@ -230,6 +237,4 @@ def build_predicate(predicate: Predicate, random: Random) -> Expression:
             return attribute.is_null()
         case "is not null":
             return attribute.is_not_null()
-    # `not starts with` and similar operators have no method.
-    values: list[Scalar] = list(predicate.operands)
-    return Expression.predicate(predicate.attribute, predicate.operator, values, [])
+    raise AssertionError(f"no method for {predicate.operator}")
