@@ -17,7 +17,7 @@ import oracle
 import tamis
 import writers
 from oracle import Matcher, Missing, Node, Predicate, Truth
-from strategies import events, expressions, json_of, matchers, missing, questions, randoms
+from strategies import close_predicates, events, expressions, json_of, matchers, missing, randoms
 from tamis import EventError, Expression, Index, LimitError
 
 Events: TypeAlias = list[dict[str, Any]]
@@ -168,11 +168,11 @@ def test_the_index_is_the_oracle(
             assert index.match(form) == expected(numbered, event, missing)
 
 
-@given(questions(), matchers, missing)
+@given(close_predicates(), matchers, missing)
 def test_predicates_are_the_oracle(
-    question: tuple[list[Predicate], dict[str, Any]], matcher: Matcher, missing: Missing
+    predicates_and_event: tuple[list[Predicate], dict[str, Any]], matcher: Matcher, missing: Missing
 ) -> None:
-    predicates, event = question
+    predicates, event = predicates_and_event
     index = Index(matcher=matcher, missing=missing)
     index.add_many((id, build(predicate)) for id, predicate in enumerate(predicates))
     for form in (event, json.dumps(event)):

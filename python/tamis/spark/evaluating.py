@@ -58,7 +58,7 @@ class Pinned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """The arguments that rows must share to be answered together."""
 
     index: str
@@ -116,14 +116,14 @@ def _evaluate(
     """
     kind = _result(function, pinned.ids)
     parts, order = list[pa.Array](), list[Any]()
-    for question, rows in _questions(len(event), given):
+    for query, rows in _queries(len(event), given):
         events = event if rows is None else event.take(rows)
         ids = id if rows is None or id is None else id.take(rows)
-        if question is None:
+        if query is None:
             part = pa.nulls(len(events), kind)
         else:
-            opened = _open(pinned, question.index)
-            timed = replace(question, now=question.now or pinned.now)
+            opened = _open(pinned, query.index)
+            timed = replace(query, now=query.now or pinned.now)
             part = _FUNCTIONS[function](Asked(opened, timed, events, ids), kind)
         if rows is None:
             return part
@@ -153,12 +153,12 @@ def _result(function: Function, ids: str) -> pa.DataType:
     return id if function == "first" else pa.string()
 
 
-def _questions(
+def _queries(
     rows: int, given: Mapping[str, Any]
-) -> Iterator[tuple[Question | None, pa.Array | None]]:
-    """The distinct questions, with their rows; None for all rows.
+) -> Iterator[tuple[Query | None, pa.Array | None]]:
+    """The distinct queries, with their rows; None for all rows.
 
-    Rows without an index have no question.
+    Rows without an index have no query.
     """
     same = dict[str, Any]()
     columns = dict[str, pa.Array]()
@@ -175,23 +175,23 @@ def _questions(
     if rows == 0:
         yield None, None
     elif not columns:
-        yield _question(same), None
+        yield _query(same), None
     else:
         table = pa.table({**columns, "row": pa.array(np.arange(rows))})
         grouped = table.group_by(list(columns)).aggregate([("row", "list")])
         numbers = grouped.column("row_list")
         for place, differing in enumerate(grouped.drop_columns("row_list").to_pylist()):
-            yield _question({**same, **differing}), numbers[place].values
+            yield _query({**same, **differing}), numbers[place].values
 
 
-def _question(given: dict[str, Any]) -> Question | None:
+def _query(given: dict[str, Any]) -> Query | None:
     if given["index"] is None:
         return None
     if "n" in given and (given["n"] is None or given["n"] < 1):
         raise ValueError(f"n must be at least 1, not {given['n']}")
     if isinstance(given.get("now"), str):
         given["now"] = moment_of(given["now"])
-    return Question(**given)
+    return Query(**given)
 
 
 # ---------------------------------------------------------------- indexes
@@ -258,13 +258,13 @@ class Asked:
 
     Attributes:
         index: The index.
-        question: The arguments that its rows share.
+        query: The arguments that its rows share.
         events: Their events.
         ids: For `explain`, the subscription of each.
     """
 
     index: Index
-    question: Question
+    query: Query
     events: pa.Array
     ids: pa.Array | None
 
@@ -272,7 +272,7 @@ class Asked:
         """The result of a method of the index, and the refused events."""
         batch = pa.RecordBatch.from_arrays([self.events], [_EVENT])
         how = {"column": _EVENT, "threads": 1, "on_error": "collect"}
-        how |= {"now": self.question.now, "where": self.question.where}
+        how |= {"now": self.query.now, "where": self.query.where}
         return ask(self.index, method, batch, *given, **how)
 
 
@@ -282,7 +282,7 @@ def _match(asked: Asked, kind: pa.DataType) -> pa.Array:
 
 
 def _top(asked: Asked, kind: pa.DataType) -> pa.Array:
-    found, refused = asked.ask("top_batch", asked.question.n)
+    found, refused = asked.ask("top_batch", asked.query.n)
     element = kind.value_type
     columns = [_column(found, "subscription").cast(element.field(0).type), _column(found, "score")]
     ranked = pa.StructArray.from_arrays(columns, fields=list(element))
@@ -308,7 +308,7 @@ def _explain(asked: Asked, kind: pa.DataType) -> pa.Array:
             continue
         try:
             wanted = int(id) if integers else str(id)
-            texts.append(str(asked.index.explain(wanted, event, now=asked.question.now)))
+            texts.append(str(asked.index.explain(wanted, event, now=asked.query.now)))
         except EventError:
             texts.append(None)
         except (UnknownIdError, ValueError):

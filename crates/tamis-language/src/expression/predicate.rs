@@ -346,7 +346,7 @@ impl Predicate {
         Term::from_name(&self.attribute).unwrap_or_else(|_| Term::Attribute(self.attribute.clone()))
     }
 
-    /// The same question about a term.
+    /// The same predicate about another term.
     pub(super) fn about(self, term: &Term) -> Predicate {
         Predicate { attribute: term.name(), ..self }
     }
@@ -435,7 +435,7 @@ impl Predicate {
         &self.attribute
     }
 
-    /// The question put to it.
+    /// The test of its values.
     #[inline]
     pub fn test(&self) -> &Test {
         &self.test

@@ -49,7 +49,7 @@ use std::time::Duration;
 
 pub use algorithm::Algorithm;
 #[cfg(feature = "arrow")]
-pub use batch::{ArrowMatches, ArrowQuestion, ArrowRows, Batching};
+pub use batch::{ArrowMatches, ArrowQuery, ArrowRows, Batching};
 #[cfg(feature = "arrow")]
 pub use builder::{Builder, Refused};
 pub use condition::Condition;

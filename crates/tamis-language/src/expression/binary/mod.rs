@@ -229,13 +229,13 @@ fn decode_operand(operator: Operator, bytes: &mut Bytes<'_>) -> Option<Operand> 
     })
 }
 
-/// The predicate with the same question about documents, made anew.
+/// A predicate about documents, built again from its text.
 fn xpath(predicate: &Predicate, limits: &Limits) -> Option<Predicate> {
     let key: XPathKey<'_> = predicate.as_xpath()?;
     Predicate::xpath(key.text(), &key.namespaces(), predicate.weights().unwrap_or_default(), limits).ok()
 }
 
-/// The predicate with the same question about elements, made anew.
+/// A predicate about elements, built again from its text.
 fn elements(predicate: &Predicate, limits: &Limits) -> Option<Predicate> {
     let elements = predicate.as_elements()?;
     let inner = read_inner(elements.text).ok()?;

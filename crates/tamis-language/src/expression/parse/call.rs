@@ -32,7 +32,7 @@ impl Parser<'_> {
         }
         if is("xpath") {
             if self.in_list {
-                return Err(self.error_at(start, "`xpath`".into(), "a question about the element", None));
+                return Err(self.error_at(start, "`xpath`".into(), "a predicate about the element", None));
             }
             self.xpath(start)?;
         } else if let Some(quantifier) = quantifier {

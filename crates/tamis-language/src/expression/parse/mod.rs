@@ -2,7 +2,7 @@
 //!
 //! A hand-written operator-precedence parser with one explicit stack: linear in the text, and as deep as the limits
 //! allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. This file connects children; `predicate`
-//! parses one, `plain` the most frequent ones, and `question` those that are written as functions.
+//! parses one, `plain` the most frequent ones, and `call` those that are written as functions.
 
 mod call;
 mod elements;

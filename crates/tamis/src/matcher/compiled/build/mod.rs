@@ -65,7 +65,8 @@ impl CompiledBuilder {
 
     /// What the expressions consist of.
     pub fn stats(&self) -> ExpressionStats {
-        let ([subexpressions, edges, uses], predicates) = count_subexpressions(&self.ir, &count_uses(&self.ir, &self.roots));
+        let ([subexpressions, edges, uses], predicates) =
+            count_subexpressions(&self.ir, &count_uses(&self.ir, &self.roots));
         let predicates = self.ir.names().iter().cloned().zip(predicates);
         ExpressionStats {
             subexpressions: subexpressions as usize,
