@@ -52,7 +52,7 @@ impl IdsBuilder {
     }
 
     /// How many are strings, and how many integers.
-    pub fn kinds(&self) -> (usize, usize) {
+    pub fn type_counts(&self) -> (usize, usize) {
         let strings = self.encoded.as_ref().map_or(0, |encoded| encoded.len() - self.integers.len());
         (strings, self.integers.len())
     }

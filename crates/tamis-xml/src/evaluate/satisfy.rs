@@ -10,7 +10,7 @@ use super::value::number_and_cost;
 use super::{DOCUMENT, Evaluation, compare_string};
 use crate::document::{NodeIndex, NodeKind};
 use crate::meter::Metered;
-use crate::xpath::{Axis, Function, Kind, NodeId, Path, Start, Step};
+use crate::xpath::{Axis, Function, NodeId, Path, Start, Step, XPathKind};
 
 /// The number of nodes after which a predicate is evaluated for all nodes.
 const TRIES: u32 = 8;
@@ -59,19 +59,19 @@ impl Evaluation<'_> {
             return Ok(Some(nodes.clone()));
         }
         match &node.kind {
-            Kind::And(operands) => self.combined(operands, true),
-            Kind::Or(operands) | Kind::Union(operands) => self.combined(operands, false),
-            Kind::Call(Function::Not, arguments) => {
+            XPathKind::And(operands) => self.combined(operands, true),
+            XPathKind::Or(operands) | XPathKind::Union(operands) => self.combined(operands, false),
+            XPathKind::Call(Function::Not, arguments) => {
                 let mut found = self.satisfying(arguments[0])?;
                 found.iter_mut().flatten().for_each(|holds| *holds = !*holds);
                 Ok(found)
             }
-            Kind::Call(Function::Boolean, arguments) => self.satisfying(arguments[0]),
-            Kind::Path(path) => self.beginnings(path, &|_| (true, 0)),
-            Kind::Compare(comparison, left, right) => {
+            XPathKind::Call(Function::Boolean, arguments) => self.satisfying(arguments[0]),
+            XPathKind::Path(path) => self.beginnings(path, &|_| (true, 0)),
+            XPathKind::Compare(comparison, left, right) => {
                 let (path, comparison, other) = match (&xpath.node(*left).kind, &xpath.node(*right).kind) {
-                    (Kind::Path(path), other) => (path, *comparison, other),
-                    (other, Kind::Path(path)) => (path, comparison.mirrored(), other),
+                    (XPathKind::Path(path), other) => (path, *comparison, other),
+                    (other, XPathKind::Path(path)) => (path, comparison.mirrored(), other),
                     _ => return Ok(None),
                 };
                 let numbers = |number: f64| {
@@ -81,10 +81,10 @@ impl Evaluation<'_> {
                     }
                 };
                 match other {
-                    Kind::String(text) => self.beginnings(path, &|string| {
+                    XPathKind::String(text) => self.beginnings(path, &|string| {
                         (compare_string(comparison, string, text), string.len().min(text.len()) / 16)
                     }),
-                    Kind::Number(number) => self.beginnings(path, &numbers(*number)),
+                    XPathKind::Number(number) => self.beginnings(path, &numbers(*number)),
                     _ => Ok(None),
                 }
             }

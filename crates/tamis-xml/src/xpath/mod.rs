@@ -135,7 +135,7 @@ impl Type {
 /// One node of an expression.
 #[derive(Debug, Clone)]
 pub struct XPathNode {
-    pub kind: Kind,
+    pub kind: XPathKind,
     pub result: Type,
     /// Whether the value depends on the position or the size of the context.
     pub positional: bool,
@@ -146,7 +146,7 @@ pub struct XPathNode {
 }
 
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub enum XPathKind {
     Or(Vec<NodeId>),
     And(Vec<NodeId>),
     Compare(Comparison, NodeId, NodeId),

@@ -94,9 +94,9 @@ impl Snapshot {
         batching: Batching<'_>,
     ) -> Result<ArrowMatches> {
         let strings = self.has_string_ids()?;
-        let kind = if strings { DataType::Utf8 } else { DataType::Int64 };
+        let id_type = if strings { DataType::Utf8 } else { DataType::Int64 };
         let mut fields =
-            vec![Field::new("event", DataType::UInt64, false), Field::new("subscription", kind, false)];
+            vec![Field::new("event", DataType::UInt64, false), Field::new("subscription", id_type, false)];
         match query {
             ArrowQuery::All { metadata: false } => {}
             ArrowQuery::All { metadata: true } => fields.push(Field::new("metadata", DataType::Utf8, true)),
@@ -150,9 +150,9 @@ impl Snapshot {
     /// The counts, as batches of `subscription` and `count`.
     pub fn counted_arrow(&self, counts: &Counts) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         let strings = self.has_string_ids()?;
-        let kind = if strings { DataType::Utf8 } else { DataType::Int64 };
+        let id_type = if strings { DataType::Utf8 } else { DataType::Int64 };
         let fields =
-            vec![Field::new("subscription", kind, false), Field::new("count", DataType::UInt64, false)];
+            vec![Field::new("subscription", id_type, false), Field::new("count", DataType::UInt64, false)];
         let schema = Arc::new(Schema::new(fields));
         let (mut batches, mut ids, mut numbers, mut bytes) = (Vec::new(), Ids::new(strings), Vec::new(), 0);
         let complete = |ids: &mut Ids, numbers: &mut Vec<u64>| {
@@ -320,18 +320,18 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Whether the ids are strings; an Arrow column holds ids of one kind.
+    /// Whether the ids are strings; an Arrow column holds ids of one type.
     pub(super) fn has_string_ids(&self) -> Result<bool> {
         let (mut strings, mut integers) = (false, false);
         for segment in &self.segments {
-            let kinds = segment.id_kinds();
-            strings |= kinds.0;
-            integers |= kinds.1;
+            let types = segment.id_types();
+            strings |= types.0;
+            integers |= types.1;
         }
         if strings && integers {
             return Err(Error::event(
-                "the index has ids that are strings and ids that are integers, and an Arrow column holds one \
-                 kind; give all ids one type",
+                "the index has ids that are strings and ids that are integers, and an Arrow column holds ids \
+                 of one type; give all ids the same type",
             ));
         }
         Ok(strings)

@@ -21,7 +21,7 @@ pub(super) struct Records {
     ids: Ids,
     expressions: StoredExpressions,
     /// How many ids are strings, and how many integers.
-    kinds: Column<u64>,
+    id_counts: Column<u64>,
     /// Empty where no subscription has metadata.
     metadata: Strings,
     /// What scores are multiplied by; empty if that is 1 for all.
@@ -62,12 +62,12 @@ impl RecordsBuilder {
     }
 
     pub fn finish(self) -> Records {
-        let (strings, integers) = self.ids.kinds();
+        let (strings, integers) = self.ids.type_counts();
         let boosted = self.boosts.iter().any(|&boost| boost != 1.0);
         let highest_priority = self.priorities.iter().copied().max().unwrap_or(0);
         let prioritised = self.priorities.iter().any(|&priority| priority != 0);
         Records {
-            kinds: vec![strings as u64, integers as u64].into(),
+            id_counts: vec![strings as u64, integers as u64].into(),
             ids: self.ids.finish(),
             expressions: self.expressions.finish(),
             metadata: if self.has_metadata { self.metadata.finish() } else { Strings::default() },
@@ -118,8 +118,8 @@ impl Records {
     }
 
     /// Whether there are ids that are strings, and ids that are integers.
-    pub fn id_kinds(&self) -> (bool, bool) {
-        (self.kinds[0] > 0, self.kinds[1] > 0)
+    pub fn id_types(&self) -> (bool, bool) {
+        (self.id_counts[0] > 0, self.id_counts[1] > 0)
     }
 
     /// The expression in a slot; `None` if the file is damaged.
@@ -167,7 +167,7 @@ impl Records {
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
-        sections.push(&self.kinds);
+        sections.push(&self.id_counts);
         self.ids.write(sections);
         self.expressions.write(sections);
         self.metadata.write(sections);
@@ -178,7 +178,7 @@ impl Records {
 
     pub fn read(reader: &mut SectionReader) -> Result<Records> {
         let mut records = Records {
-            kinds: reader.next()?,
+            id_counts: reader.next()?,
             ids: Ids::read(reader)?,
             expressions: StoredExpressions::read(reader)?,
             metadata: Strings::read(reader)?,
@@ -188,8 +188,8 @@ impl Records {
             validities: Validities::read(reader)?,
         };
         records.highest_priority = records.priorities.iter().copied().max().unwrap_or(0);
-        let whole = records.kinds.len() == 2
-            && records.kinds[0].checked_add(records.kinds[1]) == Some(records.len() as u64)
+        let whole = records.id_counts.len() == 2
+            && records.id_counts[0].checked_add(records.id_counts[1]) == Some(records.len() as u64)
             && (records.boosts.is_empty() || records.boosts.len() == records.len())
             && records.boosts.iter().all(|boost| boost.is_finite() && *boost >= 0.0)
             && (records.priorities.is_empty() || records.priorities.len() == records.len())

@@ -365,7 +365,7 @@ impl Snapshot {
 
     /// Whether some ids are strings.
     pub fn has_text_ids(&self) -> bool {
-        self.segments.iter().any(|segment| segment.id_kinds().0)
+        self.segments.iter().any(|segment| segment.id_types().0)
     }
 
     /// The positions of the segments, each with the slots that an event matches.

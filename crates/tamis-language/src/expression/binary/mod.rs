@@ -27,7 +27,7 @@ use super::xpath::XPathKey;
 use crate::limits::Limits;
 use crate::value::Value;
 use bytes::{Bytes, write_number, write_text, write_value, write_weight};
-use names::Kind;
+use names::NameKind;
 
 // The first byte of a node: that of a predicate is four times the number of its operator, plus these.
 const WEIGHTED: u8 = 1;
@@ -154,7 +154,7 @@ pub fn decode(bytes: &[u8], names: &NameTable) -> Option<Expression> {
             UNUSED.. => return None,
             _ => {
                 let (predicate, kind) = decode_predicate(first, &mut bytes, names, &limits)?;
-                asks_xpath = kind == Kind::XPath;
+                asks_xpath = kind == NameKind::XPath;
                 Node::Predicate(Arc::new(predicate))
             }
         };
@@ -191,7 +191,7 @@ fn decode_predicate(
     bytes: &mut Bytes<'_>,
     names: &NameTable,
     limits: &Limits,
-) -> Option<(Predicate, Kind)> {
+) -> Option<(Predicate, NameKind)> {
     let operator = Operator::from_number(first / 4)?;
     let (name, kind) = names.get(bytes.number()?)?;
     let operand = decode_operand(operator, bytes)?;
@@ -207,9 +207,9 @@ fn decode_predicate(
     let negated = first & NEGATED != 0;
     let predicate = Predicate::unchecked(name.clone(), operator, negated, operand, &weights, limits).ok()?;
     let made = match kind {
-        Kind::Attribute => None,
-        Kind::XPath => Some(xpath(&predicate, limits)?),
-        Kind::Elements => Some(elements(&predicate, limits)?),
+        NameKind::Attribute => None,
+        NameKind::XPath => Some(xpath(&predicate, limits)?),
+        NameKind::Elements => Some(elements(&predicate, limits)?),
     };
     made.is_none_or(|made| made == predicate).then_some((predicate, kind))
 }

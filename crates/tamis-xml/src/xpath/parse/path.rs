@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::lex::Token;
-use super::super::{Axis, Function, Kind, NodeId, Path, Start, Step, Test, Type};
+use super::super::{Axis, Function, NodeId, Path, Start, Step, Test, Type, XPathKind};
 use super::Parser;
 use crate::error::Result;
 
@@ -21,13 +21,13 @@ impl Parser<'_> {
                 inner
             }
             Token::String(text) => {
-                let kind = Kind::String((*text).into());
+                let kind = XPathKind::String((*text).into());
                 self.at += 1;
                 self.push(first, kind, Type::String, &[], false)?
             }
             Token::Variable(name) => self.variable(name)?,
             Token::Number(number) => {
-                let kind = Kind::Number(*number);
+                let kind = XPathKind::Number(*number);
                 self.at += 1;
                 self.push(first, kind, Type::Number, &[], false)?
             }
@@ -96,7 +96,7 @@ impl Parser<'_> {
         let predicates = steps.0.iter().flat_map(|step| step.predicates.iter());
         let children: Vec<NodeId> = inner.into_iter().chain(starts).chain(predicates.copied()).collect();
         let path = Path { start, steps: steps.0.into_boxed_slice() };
-        let node = self.push(first, Kind::Path(path), Type::Nodes, &children, false)?;
+        let node = self.push(first, XPathKind::Path(path), Type::Nodes, &children, false)?;
         self.nodes[node as usize].positional = positional;
         self.nodes[node as usize].contextual = contextual;
         Ok(node)
@@ -273,7 +273,8 @@ impl Parser<'_> {
         let positional = matches!(function, Function::Position | Function::Last);
         let children = arguments.clone();
         let own = function.speaks_of_context(arguments.len());
-        let node = self.push(first, Kind::Call(function, arguments.into()), result, &children, positional)?;
+        let node =
+            self.push(first, XPathKind::Call(function, arguments.into()), result, &children, positional)?;
         self.nodes[node as usize].contextual |= own;
         Ok(node)
     }

@@ -307,8 +307,8 @@ impl Segment {
     }
 
     /// Whether there are ids that are strings, and ids that are integers.
-    pub fn id_kinds(&self) -> (bool, bool) {
-        self.records.id_kinds()
+    pub fn id_types(&self) -> (bool, bool) {
+        self.records.id_types()
     }
 
     /// The subscription in a slot.
