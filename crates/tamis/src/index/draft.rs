@@ -1,7 +1,7 @@
 //! How are many subscriptions read without holding all of them in memory at once?
 //!
 //! Drafts are read one at a time: the matcher splits the expression into terms, its encoding,
-//! metadata and other fields go into the records, and the expression is dropped.
+//! metadata and other fields go into the stored subscriptions, and the expression is dropped.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -28,7 +28,6 @@ mod hierarchies;
 mod mentioned;
 mod merge;
 mod ranking;
-mod records;
 #[cfg(feature = "arrow")]
 mod rows;
 mod sample;
@@ -37,6 +36,7 @@ mod selection;
 mod slots;
 mod snapshot;
 mod storage;
+mod stored_subscriptions;
 mod subscription;
 mod terms;
 mod tiers;

@@ -12,7 +12,7 @@ use crate::index::algorithm::{Engine, Settings};
 use crate::index::columns::MetadataColumns;
 use crate::index::excerpt::Remembered;
 use crate::index::mentioned::Mentioned;
-use crate::index::records::Records;
+use crate::index::stored_subscriptions::StoredSubscriptions;
 use crate::index::terms::{Departed, SegmentTerms};
 use crate::matcher::{Compiled, Scan, Slot};
 use crate::sections::{OpenOptions, Origin, SectionReader, Sections};
@@ -57,7 +57,7 @@ impl Segment {
     /// Lays the segment down in a file, and returns whether its matcher is there too: that of a small
     /// segment is built again when it is opened.
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) -> bool {
-        self.records.write(sections);
+        self.stored.write(sections);
         self.metadata_columns.write(sections);
         match &self.engine {
             Engine::Compiled(compiled) => {
@@ -72,10 +72,10 @@ impl Segment {
     pub fn open(path: &Path, entry: &Entry, options: OpenOptions, settings: Settings<'_>) -> Result<Segment> {
         let mut reader = SectionReader::open(path, &entry.checksum, options)?;
         let Settings { attributes, missing, declared, .. } = settings;
-        let records = Records::read(&mut reader)?;
-        let slots = records.len();
+        let stored = StoredSubscriptions::read(&mut reader)?;
+        let slots = stored.len();
         let mut segment = Segment {
-            records,
+            stored,
             metadata_columns: MetadataColumns::read(&mut reader, declared, slots, options.verify)?,
             declared: Arc::clone(declared),
             remembered: Remembered::default(),

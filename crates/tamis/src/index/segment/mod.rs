@@ -15,8 +15,8 @@ use super::columns::{Declared, MetadataColumns, MetadataColumnsBuilder};
 use super::draft::Draft;
 use super::excerpt::{Chosen, Excerpt, Remembered};
 use super::mentioned::{DistinctPatterns, Mentioned};
-use super::records::{Records, RecordsBuilder};
 use super::sample::Sample;
+use super::stored_subscriptions::{StoredSubscriptions, StoredSubscriptionsBuilder};
 use super::subscription::Subscription;
 use super::terms::{Departed, SegmentTerms};
 use super::tiers::Tiers;
@@ -33,7 +33,7 @@ use crate::truth::Missing;
 /// An immutable set of subscriptions with the matcher compiled over them.
 #[derive(Debug)]
 pub(super) struct Segment {
-    records: Records,
+    stored: StoredSubscriptions,
     metadata_columns: MetadataColumns,
     declared: Arc<Declared>,
     engine: Engine,
@@ -76,16 +76,16 @@ impl Segment {
         let mut mentioned = Mentioned::default();
         let mut terms = SegmentTerms::default();
         let mut columns = MetadataColumnsBuilder::new(settings.declared);
-        let (records, engine) = match settings.algorithm {
+        let (stored, engine) = match settings.algorithm {
             Algorithm::Auto | Algorithm::Compiled if many => {
-                let (mut records, mut builder) = (
-                    RecordsBuilder::default(),
+                let (mut stored, mut builder) = (
+                    StoredSubscriptionsBuilder::default(),
                     CompiledBuilder::new(settings.attributes.time_zone().clone()),
                 );
                 builder.reserve(drafts.len());
                 for draft in drafts {
                     let subscription = draft.read()?;
-                    records.push(&subscription);
+                    stored.push(&subscription);
                     columns.push(subscription.metadata.as_deref());
                     mentioned.add_patterns(&subscription.expression);
                     let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
@@ -93,18 +93,18 @@ impl Segment {
                     mentioned.add_tested(&resolved);
                     terms.learn(&resolved);
                 }
-                mentioned.add_names(records.names());
+                mentioned.add_names(stored.names());
                 let Settings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
                 mentioned.intern(attributes);
                 let compiled = builder.finish(attributes, missing, sample, expression)?;
-                (records.finish(), Engine::Compiled(Box::new(compiled)))
+                (stored.finish(), Engine::Compiled(Box::new(compiled)))
             }
             _ => {
                 let subscriptions = drafts.iter().map(Draft::read).collect::<Result<Vec<_>>>()?;
-                let mut records = RecordsBuilder::default();
+                let mut stored = StoredSubscriptionsBuilder::default();
                 for subscription in &subscriptions {
-                    records.push(subscription);
+                    stored.push(subscription);
                     columns.push(subscription.metadata.as_deref());
                     mentioned.add(&subscription.expression);
                     let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
@@ -114,11 +114,11 @@ impl Segment {
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
                 mentioned.intern(settings.attributes);
-                (records.finish(), Engine::new(expressions, boost, settings)?)
+                (stored.finish(), Engine::new(expressions, boost, settings)?)
             }
         };
         Ok(Segment {
-            records,
+            stored,
             metadata_columns: columns.finish(),
             declared: Arc::clone(settings.declared),
             engine,
@@ -143,7 +143,7 @@ impl Segment {
     }
 
     pub fn len(&self) -> usize {
-        self.records.len()
+        self.stored.len()
     }
 
     pub fn removals(&self) -> usize {
@@ -250,7 +250,7 @@ impl Segment {
 
     /// Bytes of memory for matching, and for the subscriptions themselves.
     pub fn bytes(&self) -> (usize, usize) {
-        (self.matcher().bytes(), self.records.bytes() + self.metadata_columns.bytes())
+        (self.matcher().bytes(), self.stored.bytes() + self.metadata_columns.bytes())
     }
 
     /// Appends the slots that the event matches, ascending, whether removed or not.
@@ -276,39 +276,39 @@ impl Segment {
 
     /// Reads the ids in these slots ahead.
     pub fn prefetch(&self, slots: &[Slot]) {
-        self.records.prefetch(slots);
+        self.stored.prefetch(slots);
     }
 
     /// Appends ids that are integers; fails if one is not.
     pub fn integers(&self, slots: &[Slot], ids: &mut Vec<i64>) -> Result<()> {
-        self.records.integers(slots, ids).ok_or_else(|| self.damaged())
+        self.stored.integers(slots, ids).ok_or_else(|| self.damaged())
     }
 
     /// How many bytes ids have that are strings, or more.
     #[cfg(feature = "arrow")]
     pub fn most_string_bytes(&self, slots: &[Slot]) -> usize {
-        self.records.most_string_bytes(slots)
+        self.stored.most_string_bytes(slots)
     }
 
     /// Appends the bytes of ids that are strings, not yet known to be UTF-8, and where each of them ends;
     /// fails if one is no string.
     #[cfg(feature = "arrow")]
     pub fn strings(&self, slots: &[Slot], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Result<()> {
-        self.records.strings(slots, bytes, ends).ok_or_else(|| self.damaged())
+        self.stored.strings(slots, bytes, ends).ok_or_else(|| self.damaged())
     }
 
     /// The slot of an id that is live at a version.
     pub fn find(&self, id: &Id, version: u64) -> Option<Slot> {
-        self.records.find(id).filter(|&slot| self.is_live(slot, version))
+        self.stored.find(id).filter(|&slot| self.is_live(slot, version))
     }
 
     pub fn id(&self, slot: Slot) -> Result<IdRef<'_>> {
-        self.records.id(slot).ok_or_else(|| self.damaged())
+        self.stored.id(slot).ok_or_else(|| self.damaged())
     }
 
     /// Whether there are ids that are strings, and ids that are integers.
     pub fn id_types(&self) -> (bool, bool) {
-        self.records.id_types()
+        self.stored.id_types()
     }
 
     /// The subscription in a slot.
@@ -319,28 +319,28 @@ impl Segment {
             metadata: self.metadata(slot).map(Into::into),
             boost: self.boost(slot),
             priority: self.priority(slot),
-            validity: self.records.validity(slot),
+            validity: self.stored.validity(slot),
         })
     }
 
     /// Higher ones come first.
     pub fn priority(&self, slot: Slot) -> i64 {
-        self.records.priority(slot)
+        self.stored.priority(slot)
     }
 
     /// The highest priority of its subscriptions.
     pub fn highest_priority(&self) -> i64 {
-        self.records.highest_priority()
+        self.stored.highest_priority()
     }
 
     /// When its subscriptions can match.
     pub fn validities(&self) -> &Validities {
-        self.records.validities()
+        self.stored.validities()
     }
 
     /// What the score of a slot is multiplied by.
     pub fn boost(&self, slot: Slot) -> f64 {
-        self.records.boost(slot)
+        self.stored.boost(slot)
     }
 
     /// What the expressions score, and whether sums of weights and boosts are exact.
@@ -361,11 +361,11 @@ impl Segment {
 
     /// The metadata of the subscription in a slot, as JSON.
     pub fn metadata(&self, slot: Slot) -> Option<&str> {
-        self.records.metadata(slot)
+        self.stored.metadata(slot)
     }
 
     fn expression(&self, slot: Slot) -> Result<Expression> {
-        self.records.expression(slot).ok_or_else(|| self.damaged())
+        self.stored.expression(slot).ok_or_else(|| self.damaged())
     }
 
     /// The distinct regular expressions of all slots, removed or not.

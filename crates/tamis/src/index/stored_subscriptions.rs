@@ -17,7 +17,7 @@ use crate::strings::{Strings, StringsBuilder};
 
 /// The subscriptions of a segment, by their slots.
 #[derive(Debug)]
-pub(super) struct Records {
+pub(super) struct StoredSubscriptions {
     ids: Ids,
     expressions: StoredExpressions,
     /// How many ids are strings, and how many integers.
@@ -34,7 +34,7 @@ pub(super) struct Records {
 
 /// Subscriptions on their way into columns.
 #[derive(Debug, Default)]
-pub(super) struct RecordsBuilder {
+pub(super) struct StoredSubscriptionsBuilder {
     ids: IdsBuilder,
     expressions: StoredExpressionsBuilder,
     metadata: StringsBuilder,
@@ -44,7 +44,7 @@ pub(super) struct RecordsBuilder {
     validities: Vec<Validity>,
 }
 
-impl RecordsBuilder {
+impl StoredSubscriptionsBuilder {
     /// Appends a subscription.
     pub fn push(&mut self, subscription: &Subscription) {
         self.ids.push(subscription.id.as_ref());
@@ -61,12 +61,12 @@ impl RecordsBuilder {
         self.expressions.names()
     }
 
-    pub fn finish(self) -> Records {
+    pub fn finish(self) -> StoredSubscriptions {
         let (strings, integers) = self.ids.type_counts();
         let boosted = self.boosts.iter().any(|&boost| boost != 1.0);
         let highest_priority = self.priorities.iter().copied().max().unwrap_or(0);
         let prioritised = self.priorities.iter().any(|&priority| priority != 0);
-        Records {
+        StoredSubscriptions {
             id_counts: vec![strings as u64, integers as u64].into(),
             ids: self.ids.finish(),
             expressions: self.expressions.finish(),
@@ -79,7 +79,7 @@ impl RecordsBuilder {
     }
 }
 
-impl Records {
+impl StoredSubscriptions {
     pub fn len(&self) -> usize {
         self.expressions.len()
     }
@@ -176,8 +176,8 @@ impl Records {
         self.validities.write(sections);
     }
 
-    pub fn read(reader: &mut SectionReader) -> Result<Records> {
-        let mut records = Records {
+    pub fn read(reader: &mut SectionReader) -> Result<StoredSubscriptions> {
+        let mut stored = StoredSubscriptions {
             id_counts: reader.next()?,
             ids: Ids::read(reader)?,
             expressions: StoredExpressions::read(reader)?,
@@ -187,14 +187,14 @@ impl Records {
             highest_priority: 0,
             validities: Validities::read(reader)?,
         };
-        records.highest_priority = records.priorities.iter().copied().max().unwrap_or(0);
-        let whole = records.id_counts.len() == 2
-            && records.id_counts[0].checked_add(records.id_counts[1]) == Some(records.len() as u64)
-            && (records.boosts.is_empty() || records.boosts.len() == records.len())
-            && records.boosts.iter().all(|boost| boost.is_finite() && *boost >= 0.0)
-            && (records.priorities.is_empty() || records.priorities.len() == records.len())
-            && records.validities.are_for(records.len())
-            && records.ids.len() == records.len();
-        if whole { Ok(records) } else { Err(reader.damaged("the subscriptions are incomplete")) }
+        stored.highest_priority = stored.priorities.iter().copied().max().unwrap_or(0);
+        let whole = stored.id_counts.len() == 2
+            && stored.id_counts[0].checked_add(stored.id_counts[1]) == Some(stored.len() as u64)
+            && (stored.boosts.is_empty() || stored.boosts.len() == stored.len())
+            && stored.boosts.iter().all(|boost| boost.is_finite() && *boost >= 0.0)
+            && (stored.priorities.is_empty() || stored.priorities.len() == stored.len())
+            && stored.validities.are_for(stored.len())
+            && stored.ids.len() == stored.len();
+        if whole { Ok(stored) } else { Err(reader.damaged("the subscriptions are incomplete")) }
     }
 }
