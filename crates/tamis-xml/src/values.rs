@@ -140,21 +140,21 @@ impl ValueFilter {
         // Bit d of `reached`: whether the steps so far can end at the element of depth d.
         let mut reached: u64 = 0;
         for (step, &(descendant, name)) in self.steps.iter().enumerate() {
-            let candidates = match (step, descendant) {
+            let reachable = match (step, descendant) {
                 (0, false) => 1,
                 (0, true) => u64::MAX,
                 (_, false) => reached << 1,
                 // All depths below the shallowest end so far.
                 (_, true) => deeper(reached),
             };
-            let mut candidates = candidates & (u64::MAX >> (64 - depth));
+            let mut reachable = reachable & (u64::MAX >> (64 - depth));
             if step == last {
-                candidates &= 1 << (depth - 1);
+                reachable &= 1 << (depth - 1);
             }
             reached = 0;
-            while candidates != 0 {
-                let at = candidates.trailing_zeros() as usize;
-                candidates &= candidates - 1;
+            while reachable != 0 {
+                let at = reachable.trailing_zeros() as usize;
+                reachable &= reachable - 1;
                 let passes = name.accepts(labels.of(symbols, document, chain[at]))
                     && (step == last || self.passes(step, document, symbols, labels, chain[at], cost));
                 reached |= u64::from(passes) << at;
@@ -175,15 +175,15 @@ impl ValueFilter {
         let last = self.steps.len() - 1;
         let mut reached: u64 = 1;
         for (at, &(descendant, name)) in self.steps.iter().enumerate().skip(step + 1) {
-            let candidates = if descendant { deeper(reached) } else { reached << 1 };
-            let mut candidates = candidates & (u64::MAX >> (64 - chain.len()));
+            let reachable = if descendant { deeper(reached) } else { reached << 1 };
+            let mut reachable = reachable & (u64::MAX >> (64 - chain.len()));
             if at == last {
-                candidates &= 1 << (chain.len() - 1);
+                reachable &= 1 << (chain.len() - 1);
             }
             reached = 0;
-            while candidates != 0 {
-                let depth = candidates.trailing_zeros() as usize;
-                candidates &= candidates - 1;
+            while reachable != 0 {
+                let depth = reachable.trailing_zeros() as usize;
+                reachable &= reachable - 1;
                 reached |= u64::from(name.accepts(chain[depth])) << depth;
             }
             if reached == 0 {

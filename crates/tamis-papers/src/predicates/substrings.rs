@@ -32,7 +32,7 @@ pub(super) struct Substrings {
     /// Literals that are in no automaton yet.
     recent: Vec<LiteralId>,
     parts: Vec<Part>,
-    /// Patterns without a literal, which are candidates on every text.
+    /// Patterns without a literal, which are tried on every text.
     unfiltered: Vec<PredicateId>,
 }
 
@@ -42,7 +42,7 @@ struct Literal {
     /// Holds if the literal is found.
     contains: Option<PredicateId>,
     /// To be tried if the literal is found.
-    candidates: Vec<PredicateId>,
+    possible: Vec<PredicateId>,
     /// The part that contains it, if any.
     part: Option<u32>,
 }
@@ -86,7 +86,7 @@ impl Substrings {
         };
         for literal in required {
             let id = self.intern(literal);
-            self.literals[id as usize].candidates.push(predicate);
+            self.literals[id as usize].possible.push(predicate);
         }
     }
 
@@ -97,9 +97,9 @@ impl Substrings {
         };
         for literal in required {
             if let Some(&id) = self.ids.get(literal.as_slice()) {
-                let candidates = &mut self.literals[id as usize].candidates;
-                if let Some(position) = candidates.iter().position(|&other| other == predicate) {
-                    candidates.swap_remove(position);
+                let possible = &mut self.literals[id as usize].possible;
+                if let Some(position) = possible.iter().position(|&other| other == predicate) {
+                    possible.swap_remove(position);
                 }
                 self.release(id);
             }
@@ -117,7 +117,7 @@ impl Substrings {
         let mut found = |id: LiteralId| {
             let literal = &self.literals[id as usize];
             literal.contains.into_iter().for_each(|predicate| report(predicate, true));
-            literal.candidates.iter().for_each(|&predicate| report(predicate, false));
+            literal.possible.iter().for_each(|&predicate| report(predicate, false));
         };
         let one_by_one = |literals: &[LiteralId], found: &mut dyn FnMut(LiteralId)| {
             for &id in literals {
@@ -223,7 +223,7 @@ impl Substrings {
 
 impl Literal {
     fn is_unused(&self) -> bool {
-        self.contains.is_none() && self.candidates.is_empty()
+        self.contains.is_none() && self.possible.is_empty()
     }
 }
 

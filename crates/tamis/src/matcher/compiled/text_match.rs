@@ -1,7 +1,7 @@
 //! Which patterns does an event, or each of a batch of events, satisfy?
 //!
 //! The texts of an event are searched before any trigger is followed. The result is recorded per pattern: a pattern
-//! decided by literals is true; a candidate that is a trigger is tried at once; any other candidate is tried when a
+//! decided by literals is true; a possible one that is a trigger is tried at once; any other is tried when a
 //! residual checks it, if one ever does.
 
 use super::Compiled;
@@ -53,12 +53,12 @@ impl Compiled {
                         working.triggers.push(first + pattern);
                     }
                 }
-                for &pattern in &scratch.candidates {
+                for &pattern in &scratch.possible {
                     if working.guess(pattern) == Some(Guess::True) {
                         continue;
                     }
                     if !self.is_trigger(pattern) {
-                        working.note(pattern, Guess::Candidate);
+                        working.note(pattern, Guess::Possible);
                         continue;
                     }
                     working.counters.tried += 1;
@@ -90,7 +90,7 @@ impl Compiled {
         match working.guess(pattern) {
             Some(Guess::True) => true,
             Some(Guess::False) => false,
-            Some(Guess::Candidate) => self.try_pattern(pattern, event, working),
+            Some(Guess::Possible) => self.try_pattern(pattern, event, working),
             None => self.patterns.is_unfiltered(pattern) && self.try_pattern(pattern, event, working),
         }
     }
@@ -132,12 +132,12 @@ impl BatchMatch<'_> {
                         truths.truth.insert(lane);
                         truths.known.insert(lane);
                     }
-                    for &pattern in &scratch.candidates {
+                    for &pattern in &scratch.possible {
                         let truths = self.state.patterns.item(pattern);
                         if truths.truth.contains(lane) {
                             continue;
                         }
-                        truths.candidates.insert(lane);
+                        truths.possible.insert(lane);
                         if compiled.is_trigger(pattern) {
                             self.state.counters.tried += 1;
                             if self.state.timer.spend(TRIED + text.len() / SEARCHED) {
@@ -177,7 +177,7 @@ impl BatchMatch<'_> {
         }
         match self.state.patterns.get(pattern).copied() {
             None => EventSet::NONE,
-            Some(truths) => self.try_pattern(pattern, lanes & truths.candidates),
+            Some(truths) => self.try_pattern(pattern, lanes & truths.possible),
         }
     }
 

@@ -102,7 +102,7 @@ struct Seen {
 /// The events for which a pattern may be true, those for which its truth is known, and those for which it is true.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::matcher::compiled) struct PatternTruths {
-    pub candidates: EventSet,
+    pub possible: EventSet,
     pub known: EventSet,
     pub truth: EventSet,
 }

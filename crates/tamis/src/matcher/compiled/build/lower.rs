@@ -112,7 +112,7 @@ impl Lowering {
         }
     }
 
-    /// The cost per event of using a pattern as a trigger, if it is true, or a candidate, with this probability.
+    /// The cost per event of using a pattern as a trigger, if it is true, or possible, with this probability.
     fn pattern_cost(&self, pattern: u32, chance: f64) -> f64 {
         if self.patterns.is_unfiltered(pattern) {
             // It is tried on every event, which costs more than examining an entry on every event.

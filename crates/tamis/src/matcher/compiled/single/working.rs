@@ -47,7 +47,7 @@ impl Known {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::matcher::compiled) enum Guess {
     /// It may be true and must be tried.
-    Candidate,
+    Possible,
     True,
     False,
 }
@@ -157,7 +157,7 @@ impl Working {
     pub(in crate::matcher::compiled) fn guess(&self, pattern: u32) -> Option<Guess> {
         let noted = self.patterns[pattern as usize];
         let guess = match noted & 3 {
-            0 => Guess::Candidate,
+            0 => Guess::Possible,
             1 => Guess::True,
             _ => Guess::False,
         };
