@@ -349,12 +349,12 @@ impl Shared {
             segments.splice(position..=position, merged);
         }
         while let Some(run) = next_run(&segments) {
-            let parts = &segments[run.clone()];
-            let size: usize = parts.iter().map(|segment| segment.len()).sum();
+            let merging = &segments[run.clone()];
+            let size: usize = merging.iter().map(|segment| segment.len()).sum();
             if size > AT_ONCE {
                 break;
             }
-            let Ok(merged) = self.merge(parts, version, &[]) else { break };
+            let Ok(merged) = self.merge(merging, version, &[]) else { break };
             segments.splice(run, merged);
         }
         let attributes = attributes_for(&current.attributes, segments.iter());

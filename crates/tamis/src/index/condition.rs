@@ -20,9 +20,9 @@ use crate::matcher::{Matcher, Scan, Scratch, Slot};
 use crate::truth::Missing;
 use crate::value::{TimeZone, Timestamp};
 
-/// Conditions that are nested more deeply, or have more parts, are evaluated as a whole.
+/// Conditions that are nested more deeply, or join more children, are evaluated as a whole.
 const DEEPEST: usize = 16;
-const PARTS: u32 = 64;
+const CHILDREN: u32 = 64;
 
 /// A condition on the metadata of subscriptions.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ enum Plan {
     Columns(Vec<usize>, Box<Probe>),
 }
 
-/// What is needed to build the parts of a condition.
+/// What is needed to build the plan of a condition.
 struct Setting<'a> {
     missing: Missing,
     zone: &'a TimeZone,
@@ -190,20 +190,20 @@ impl Plan {
         columns.dedup();
         let last = expression.nodes().len() - 1;
         let make = match &expression.nodes()[last] {
-            Node::And(..=PARTS) if columns.len() > 1 && deepest > 0 => Plan::And,
-            Node::Or(..=PARTS) if columns.len() > 1 && deepest > 0 => Plan::Or,
+            Node::And(..=CHILDREN) if columns.len() > 1 && deepest > 0 => Plan::And,
+            Node::Or(..=CHILDREN) if columns.len() > 1 && deepest > 0 => Plan::Or,
             _ => return Ok(Plan::Columns(columns, Box::new(Probe::new(expression, setting)?))),
         };
-        let parts = expression.children().map(|part| Plan::new(&part, deepest - 1, setting));
-        Ok(make(parts.collect::<Result<_>>()?))
+        let children = expression.children().map(|child| Plan::new(&child, deepest - 1, setting));
+        Ok(make(children.collect::<Result<_>>()?))
     }
 
     fn slots(&self, segment: &Segment, working: &mut ConditionScratch) -> Result<Bits> {
         match self {
-            Plan::And(parts) | Plan::Or(parts) => {
+            Plan::And(children) | Plan::Or(children) => {
                 let mut all: Option<Bits> = None;
-                for part in parts {
-                    let some = part.slots(segment, working)?;
+                for child in children {
+                    let some = child.slots(segment, working)?;
                     match (&mut all, self) {
                         (None, _) => all = Some(some),
                         (Some(all), Plan::And(_)) => all.intersect(&some),

@@ -501,8 +501,8 @@ impl Snapshot {
         self.live == 0
     }
 
-    /// How many parts the expressions have. A part counts once in each segment that has it, and removed subscriptions
-    /// count until they are dropped. With one of the papers' matchers, all expressions are read.
+    /// How many subexpressions the expressions have. Each counts once in every segment that has it, and removed
+    /// subscriptions count until they are dropped. With one of the papers' matchers, all expressions are read.
     ///
     /// Fails only if a file that was opened without verification turns out to be damaged.
     pub fn expression_stats(&self) -> Result<ExpressionStats> {

@@ -59,7 +59,7 @@ impl Index {
     ///
     /// The path is a folder, or one of its manifests. Nothing is merged until the index changes.
     pub fn open(path: &Path, limits: Limits, algorithm: Algorithm, options: OpenOptions) -> Result<Index> {
-        Index::open_part(path, None, limits, algorithm, options)
+        Index::open_segments(path, None, limits, algorithm, options)
     }
 
     /// Opens one shard of an index that has shards, numbered from 0.
@@ -70,10 +70,10 @@ impl Index {
         algorithm: Algorithm,
         options: OpenOptions,
     ) -> Result<Index> {
-        Index::open_part(path, Some(shard), limits, algorithm, options)
+        Index::open_segments(path, Some(shard), limits, algorithm, options)
     }
 
-    fn open_part(
+    fn open_segments(
         path: &Path,
         shard: Option<u32>,
         limits: Limits,
