@@ -187,7 +187,7 @@ impl Index {
         let attributes = Arc::new(shared.versions.current().attributes.fork());
         let added = compile(&stoppable, shared.settings(&attributes, &sample))?;
         // Whatever must be read from files is read before the lock is taken.
-        shared.check_patterns(&shared.versions.current().segments, &added)?;
+        shared.check_regular_expressions(&shared.versions.current().segments, &added)?;
         work.check()?;
         {
             let writing = shared.versions.write()?;
@@ -195,7 +195,7 @@ impl Index {
             if !condition(current) {
                 return Ok(false);
             }
-            shared.check_patterns(&current.segments, &added)?;
+            shared.check_regular_expressions(&current.segments, &added)?;
             shared.check_terms(current, &added)?;
             let version = current.version + 1;
             let mut live = current.live + drafts.len();
@@ -302,23 +302,23 @@ impl Index {
 
 impl Shared {
     /// Fails if the regular expressions of all segments together exceed their limit.
-    fn check_patterns(&self, segments: &[Arc<Segment>], added: &[Arc<Segment>]) -> Result<()> {
+    fn check_regular_expressions(&self, segments: &[Arc<Segment>], added: &[Arc<Segment>]) -> Result<()> {
         let mut all = Vec::with_capacity(segments.len() + added.len());
         for segment in added {
-            all.push(segment.patterns()?);
+            all.push(segment.regular_expressions()?);
         }
-        if all.iter().all(|patterns| patterns.list.is_empty()) {
+        if all.iter().all(|distinct| distinct.list.is_empty()) {
             return Ok(());
         }
         for segment in segments {
-            all.push(segment.patterns()?);
+            all.push(segment.regular_expressions()?);
         }
         let allowed = self.limits.index_patterns;
-        // Which patterns segments share matters only if the sum exceeds the limit.
-        if all.iter().map(|patterns| patterns.bytes).fold(0, usize::saturating_add) <= allowed {
+        // Which regular expressions segments share matters only if the sum exceeds the limit.
+        if all.iter().map(|distinct| distinct.bytes).fold(0, usize::saturating_add) <= allowed {
             return Ok(());
         }
-        let bytes = total_size(all.iter().flat_map(|patterns| patterns.list.iter()), allowed);
+        let bytes = total_size(all.iter().flat_map(|distinct| distinct.list.iter()), allowed);
         limits::check("bytes of an index's regular expressions", "index_patterns", bytes, allowed)
     }
 

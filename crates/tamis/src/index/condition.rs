@@ -74,11 +74,11 @@ struct Setting<'a> {
 impl Probe {
     fn new(expression: &Expression, setting: &Setting<'_>) -> Result<Probe> {
         let Setting { missing, zone, limits, .. } = *setting;
-        let patterns = total_size(expression.patterns(), limits.index_patterns);
+        let bytes = total_size(expression.regular_expressions(), limits.index_patterns);
         limits::check(
             "bytes of an index's regular expressions",
             "index_patterns",
-            patterns,
+            bytes,
             limits.index_patterns,
         )?;
         let attributes = Attributes::new(missing, limits, zone.clone());

@@ -119,7 +119,8 @@ pub fn decode_test(bytes: &[u8]) -> Option<Test> {
     let operator = Operator::from_number(first / 4)?;
     let operand = decode_operand(operator, &mut bytes)?;
     // Which attribute is tested makes no difference.
-    let predicate = Predicate::unchecked("", operator, false, operand, &[], &Limits::none()).ok()?;
+    let predicate =
+        Predicate::with_unchecked_name("", operator, false, operand, &[], &Limits::none()).ok()?;
     bytes.is_empty().then(|| predicate.test().clone())
 }
 
@@ -205,7 +206,8 @@ fn decode_predicate(
         return None;
     }
     let negated = first & NEGATED != 0;
-    let predicate = Predicate::unchecked(name.clone(), operator, negated, operand, &weights, limits).ok()?;
+    let predicate =
+        Predicate::with_unchecked_name(name.clone(), operator, negated, operand, &weights, limits).ok()?;
     let made = match kind {
         NameKind::Attribute => None,
         NameKind::XPath => Some(xpath(&predicate, limits)?),

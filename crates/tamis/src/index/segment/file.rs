@@ -85,7 +85,7 @@ impl Segment {
             #[cfg(feature = "arrow")]
             asked_nulls: OnceLock::new(),
             scores: OnceLock::new(),
-            patterns: OnceLock::new(),
+            regular_expressions: OnceLock::new(),
             names: attributes.clone(),
             terms: SegmentTerms::default(),
             departed: Departed::new(attributes),

@@ -14,7 +14,7 @@ use super::algorithm::{Algorithm, COMPILED, Engine, Settings};
 use super::columns::{Declared, MetadataColumns, MetadataColumnsBuilder};
 use super::draft::Draft;
 use super::excerpt::{Chosen, Excerpt, Remembered};
-use super::mentioned::{DistinctPatterns, Mentioned};
+use super::mentioned::{DistinctRegularExpressions, Mentioned};
 use super::sample::Sample;
 use super::stored_subscriptions::{StoredSubscriptions, StoredSubscriptionsBuilder};
 use super::subscription::Subscription;
@@ -49,7 +49,7 @@ pub(super) struct Segment {
     /// What its expressions score; made when someone asks for a ranking.
     scores: OnceLock<(Scores, bool)>,
     /// The distinct regular expressions of its expressions; of a file, found when someone asks.
-    patterns: OnceLock<DistinctPatterns>,
+    regular_expressions: OnceLock<DistinctRegularExpressions>,
     /// What it was compiled with, which holds the names of its attributes.
     names: Arc<Attributes>,
     /// The terms that its expressions ask about.
@@ -87,7 +87,7 @@ impl Segment {
                     let subscription = draft.read()?;
                     stored.push(&subscription);
                     columns.push(subscription.metadata.as_deref());
-                    mentioned.add_patterns(&subscription.expression);
+                    mentioned.add_regular_expressions(&subscription.expression);
                     let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
                     builder.push_resolved(&resolved);
                     mentioned.add_tested(&resolved);
@@ -128,7 +128,9 @@ impl Segment {
             #[cfg(feature = "arrow")]
             asked_nulls: OnceLock::new(),
             scores: OnceLock::new(),
-            patterns: OnceLock::from(DistinctPatterns::new(mentioned.patterns)),
+            regular_expressions: OnceLock::from(DistinctRegularExpressions::new(
+                mentioned.regular_expressions,
+            )),
             names: settings.attributes.clone(),
             terms,
             departed: Departed::new(settings.attributes),
@@ -369,15 +371,17 @@ impl Segment {
     }
 
     /// The distinct regular expressions of all slots, removed or not.
-    pub fn patterns(&self) -> Result<&DistinctPatterns> {
-        if let Some(patterns) = self.patterns.get() {
-            return Ok(patterns);
+    pub fn regular_expressions(&self) -> Result<&DistinctRegularExpressions> {
+        if let Some(distinct) = self.regular_expressions.get() {
+            return Ok(distinct);
         }
         let mut mentioned = Mentioned::default();
         for slot in 0..self.len() as Slot {
             mentioned.add(&self.expression(slot)?);
         }
-        Ok(self.patterns.get_or_init(|| DistinctPatterns::new(mentioned.patterns)))
+        Ok(self
+            .regular_expressions
+            .get_or_init(|| DistinctRegularExpressions::new(mentioned.regular_expressions)))
     }
 
     /// The live slots at a version, ascending.
