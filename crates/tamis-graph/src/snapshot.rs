@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::draft::{DraftEdge, GraphDraft, NONE};
 use super::segment::Segment;
-use super::tail::{Condition, Ground, Patch, Tail};
+use super::tail::{Ground, Patch, PreparedExpression, Tail};
 use super::working::{Pool, Working};
 use super::{TAIL, TAIL_PART};
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ pub(super) enum Constraint<'a> {
     /// It has a compiled expression.
     Compiled(u32),
     /// It has an expression newer than the compiled ones.
-    Newer(&'a Condition),
+    Newer(&'a PreparedExpression),
 }
 
 impl GraphSnapshot {

@@ -33,7 +33,7 @@ pub(super) type Case = Box<[SignedPredicateId]>;
 
 /// A signed predicate, taken apart.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct SignedTest {
     /// The attribute whose values it is about.
     pub values: u32,
     /// The attribute that must have a value or not.
@@ -51,7 +51,7 @@ pub(super) struct SignedPredicates {
     missing: Missing,
     names: HashMap<Arc<str>, u32, ahash::RandomState>,
     numbers: HashMap<(Arc<str>, Test, bool), SignedPredicateId, ahash::RandomState>,
-    known: Vec<Known>,
+    known: Vec<SignedTest>,
 }
 
 impl SignedPredicates {
@@ -64,7 +64,7 @@ impl SignedPredicates {
         }
     }
 
-    pub fn get(&self, signed: SignedPredicateId) -> &Known {
+    pub fn get(&self, signed: SignedPredicateId) -> &SignedTest {
         &self.known[signed as usize]
     }
 
@@ -110,10 +110,10 @@ impl SignedPredicates {
         *self.names.entry(name).or_insert(next)
     }
 
-    fn take_apart(&mut self, signed: &SignedPredicate) -> Known {
+    fn take_apart(&mut self, signed: &SignedPredicate) -> SignedTest {
         let values = self.name(signed.attribute.clone());
         let known =
-            |presence, allowed, test| Known { values, presence, allowed, negated: signed.negated, test };
+            |presence, allowed, test| SignedTest { values, presence, allowed, negated: signed.negated, test };
         let sign = |holds: u8, fails: u8| if signed.negated { fails } else { holds };
         match &signed.test {
             Test::Exists => return known(values, sign(VALUES | NULL, MISSING), None),
@@ -154,7 +154,11 @@ impl SignedPredicates {
         all().all(|one| self.is_possible_beside(one, all()))
     }
 
-    fn is_possible_beside<'a>(&self, one: &Known, all: impl Iterator<Item = &'a Known> + Clone) -> bool {
+    fn is_possible_beside<'a>(
+        &self,
+        one: &SignedTest,
+        all: impl Iterator<Item = &'a SignedTest> + Clone,
+    ) -> bool {
         let allowed = all
             .clone()
             .filter(|other| other.presence == one.presence)

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::cases::{Case, Known, SignedPredicates};
+use super::cases::{Case, SignedPredicates, SignedTest};
 use super::{Finding, FindingKind, Report};
 use crate::error::{Error, Result};
 use crate::expression::{Expression, NormalForm, Test, TruthTest, normalise, resolve};
@@ -247,7 +247,7 @@ impl Relations {
 }
 
 /// The keys under which a signed predicate is filed that must be contradicted.
-fn keys_of(signed: &Known) -> Vec<Key> {
+fn keys_of(signed: &SignedTest) -> Vec<Key> {
     match signed.test.as_ref().map(|prepared| &prepared.test) {
         Some(Test::Equal(value)) if signed.negated => vec![Key::Value(signed.values, value.clone())],
         Some(Test::In(values)) if signed.negated && values.len() <= SET => {

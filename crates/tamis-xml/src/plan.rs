@@ -14,7 +14,7 @@ use super::document::Document;
 use super::evaluate::{EvaluationScratch, is_true};
 use super::limits::Limits;
 use super::meter::Meter;
-use super::xpath::{Axis, Comparison, Function, NodeId, Path, Start, Step, Test, Type, XPath, XPathKind};
+use super::xpath::{Axis, Comparison, Function, NodeId, NodeTest, Path, Start, Step, Type, XPath, XPathKind};
 
 /// The maximum number of required paths per filter. More would be correct, but no more selective.
 const GROUPS: usize = 32;
@@ -53,11 +53,11 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueTest {
     pub source: Source,
-    pub condition: Condition,
+    pub condition: ValueCondition,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Condition {
+pub enum ValueCondition {
     Exists,
     String(Comparison, Arc<str>),
     Number(Comparison, f64),
@@ -162,11 +162,14 @@ fn streamable(xpath: &XPath, path: &Path) -> Option<Plan> {
     match rest {
         [] => {}
         // `//a/@b` matches if and only if `//a[@b]` does.
-        [Step { axis: Axis::Attribute, test: Test::Name { namespace, local }, predicates }]
+        [Step { axis: Axis::Attribute, test: NodeTest::Name { namespace, local }, predicates }]
             if predicates.is_empty() =>
         {
             let source = Source::Attribute { namespace: namespace.clone(), local: local.clone() };
-            tests.push((linear.len().checked_sub(1)?, ValueTest { source, condition: Condition::Exists }));
+            tests.push((
+                linear.len().checked_sub(1)?,
+                ValueTest { source, condition: ValueCondition::Exists },
+            ));
         }
         _ => return None,
     }
@@ -178,7 +181,7 @@ fn streamable(xpath: &XPath, path: &Path) -> Option<Plan> {
 
 /// Whether the step is `descendant-or-self::node()`, which `//` abbreviates.
 fn is_gap(step: &Step) -> bool {
-    step.axis == Axis::DescendantOrSelf && step.test == Test::Node && step.predicates.is_empty()
+    step.axis == Axis::DescendantOrSelf && step.test == NodeTest::Node && step.predicates.is_empty()
 }
 
 /// The linear path of the first steps, appended to `before`, and the number of steps it covers.
@@ -192,11 +195,11 @@ fn prefix(steps: &[Step], before: &[LinearStep]) -> (LinearPath, usize) {
             continue;
         }
         let test = match (step.axis, &step.test) {
-            (Axis::Child | Axis::Descendant, Test::Any) => ElementTest::Any,
-            (Axis::Child | Axis::Descendant, Test::Namespace(namespace)) => {
+            (Axis::Child | Axis::Descendant, NodeTest::Any) => ElementTest::Any,
+            (Axis::Child | Axis::Descendant, NodeTest::Namespace(namespace)) => {
                 ElementTest::Namespace(namespace.clone())
             }
-            (Axis::Child | Axis::Descendant, Test::Name { namespace, local }) => {
+            (Axis::Child | Axis::Descendant, NodeTest::Name { namespace, local }) => {
                 ElementTest::Name { namespace: namespace.clone(), local: local.clone() }
             }
             _ => break,
@@ -222,7 +225,7 @@ fn tests_of(
         XPathKind::Path(_) => {
             let source = source(xpath, predicate)
                 .filter(|source| matches!(source, Source::Attribute { .. } | Source::Text))?;
-            tests.push((step, ValueTest { source, condition: Condition::Exists }));
+            tests.push((step, ValueTest { source, condition: ValueCondition::Exists }));
             Some(())
         }
         XPathKind::Compare(comparison, left, right) => {
@@ -233,12 +236,14 @@ fn tests_of(
             };
             let condition = match &xpath.node(constant).kind {
                 XPathKind::String(text) => match comparison {
-                    Comparison::Equal | Comparison::NotEqual => Condition::String(comparison, text.clone()),
-                    _ => Condition::Number(comparison, super::evaluate::to_number(text)),
+                    Comparison::Equal | Comparison::NotEqual => {
+                        ValueCondition::String(comparison, text.clone())
+                    }
+                    _ => ValueCondition::Number(comparison, super::evaluate::to_number(text)),
                 },
-                XPathKind::Number(number) => Condition::Number(comparison, *number),
+                XPathKind::Number(number) => ValueCondition::Number(comparison, *number),
                 XPathKind::Negate(inner) => match &xpath.node(*inner).kind {
-                    XPathKind::Number(number) => Condition::Number(comparison, -number),
+                    XPathKind::Number(number) => ValueCondition::Number(comparison, -number),
                     _ => return None,
                 },
                 _ => return None,
@@ -252,8 +257,8 @@ fn tests_of(
             let source =
                 source(xpath, arguments[0]).filter(|source| *source != Source::Text && !text.is_empty())?;
             let condition = match function {
-                Function::Contains => Condition::Contains(text.clone()),
-                _ => Condition::StartsWith(text.clone()),
+                Function::Contains => ValueCondition::Contains(text.clone()),
+                _ => ValueCondition::StartsWith(text.clone()),
             };
             tests.push((step, ValueTest { source, condition }));
             Some(())
@@ -270,11 +275,11 @@ fn source(xpath: &XPath, id: NodeId) -> Option<Source> {
         return None;
     }
     match (axis, test) {
-        (Axis::Attribute, Test::Name { namespace, local }) => {
+        (Axis::Attribute, NodeTest::Name { namespace, local }) => {
             Some(Source::Attribute { namespace: namespace.clone(), local: local.clone() })
         }
-        (Axis::Itself, Test::Node) => Some(Source::Own),
-        (Axis::Child, Test::Text) => Some(Source::Text),
+        (Axis::Itself, NodeTest::Node) => Some(Source::Own),
+        (Axis::Child, NodeTest::Text) => Some(Source::Text),
         _ => None,
     }
 }

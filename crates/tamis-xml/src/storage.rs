@@ -15,7 +15,7 @@ use super::snapshot::{FilterSegment, FilterSubscription};
 use super::xpath::{Variable, XPath};
 use crate::column::Column;
 use crate::error::Result;
-use crate::folder::manifest::{self, Entry, ManifestKind};
+use crate::folder::manifest::{self, FileEntry, ManifestKind};
 use crate::folder::{Folder, open_manifest};
 use crate::id::IdRef;
 use crate::sections::{OpenOptions, SectionReader, Sections};
@@ -39,7 +39,7 @@ impl Filter {
             entry.removed = live.zip(0..).filter(|(live, _)| !live).map(|(_, position)| position).collect();
             entries.push(entry);
         }
-        let lists: [(&str, &[Entry]); 1] = [("filters", &entries)];
+        let lists: [(&str, &[FileEntry]); 1] = [("filters", &entries)];
         let text = manifest::write(ManifestKind::Filter, &[("engine", self.engine().name())], &[], &lists);
         folder.publish(ManifestKind::Filter, &text, &[FILTERS], &manifest::files(&lists))
     }
@@ -60,7 +60,7 @@ impl Filter {
     }
 }
 
-fn save_segment(segment: &FilterSegment, folder: &Folder) -> Result<Entry> {
+fn save_segment(segment: &FilterSegment, folder: &Folder) -> Result<FileEntry> {
     if let Some(entry) = folder.entry(segment.file()) {
         return Ok(entry);
     }
@@ -84,10 +84,10 @@ fn save_segment(segment: &FilterSegment, folder: &Folder) -> Result<Entry> {
     variables.write(&mut sections);
     let (file, checksum) = folder.write_sections(FILTERS, subscriptions.len(), &sections)?;
     segment.set_file(folder.path().join(&file), checksum.clone());
-    Ok(Entry { file, checksum, ..Entry::default() })
+    Ok(FileEntry { file, checksum, ..FileEntry::default() })
 }
 
-fn open_segment(path: &Path, entry: &Entry, options: OpenOptions) -> Result<OpenedSegment> {
+fn open_segment(path: &Path, entry: &FileEntry, options: OpenOptions) -> Result<OpenedSegment> {
     let mut reader = SectionReader::open(path, &entry.checksum, options)?;
     let (ids, texts) = (Strings::read(&mut reader)?, Strings::read(&mut reader)?);
     let counts: Column<u32> = reader.next()?;

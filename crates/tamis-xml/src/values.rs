@@ -5,7 +5,7 @@
 
 use super::document::{Document, NodeIndex, NodeKind};
 use super::evaluate::{compare_string, number_and_cost};
-use super::plan::Condition;
+use super::plan::ValueCondition;
 use super::symbols::{Label, Labels, Symbol, SymbolPath, Symbols};
 use super::xpath::Comparison;
 
@@ -18,11 +18,11 @@ pub enum Key {
 }
 
 #[derive(Debug, Clone)]
-pub struct Test {
+pub struct StepTest {
     /// The step whose element is tested, from 0.
     pub step: usize,
     pub key: Key,
-    pub condition: Condition,
+    pub condition: ValueCondition,
 }
 
 /// A filter whose path is decided by the values of the elements on it.
@@ -30,7 +30,7 @@ pub struct Test {
 pub struct ValueFilter {
     pub steps: SymbolPath,
     /// Tests of the last step first.
-    pub tests: Box<[Test]>,
+    pub tests: Box<[StepTest]>,
 }
 
 /// The result of a check.
@@ -42,42 +42,43 @@ pub enum Verdict {
     TooDeep,
 }
 
-impl Condition {
+impl ValueCondition {
     /// Whether a value passes. Adds the units of work to `cost`.
     pub fn passes(&self, value: &str, cost: &mut usize) -> bool {
         *cost += 1;
         match self {
-            Condition::Exists => true,
-            Condition::String(Comparison::Equal | Comparison::NotEqual, constant)
+            ValueCondition::Exists => true,
+            ValueCondition::String(Comparison::Equal | Comparison::NotEqual, constant)
                 if constant.len() != value.len() =>
             {
-                matches!(self, Condition::String(Comparison::NotEqual, _))
+                matches!(self, ValueCondition::String(Comparison::NotEqual, _))
             }
-            Condition::String(comparison, constant) => {
+            ValueCondition::String(comparison, constant) => {
                 *cost += value.len() / 16;
                 compare_string(*comparison, value, constant)
             }
-            Condition::Number(comparison, number) => {
+            ValueCondition::Number(comparison, number) => {
                 let (found, looked_at) = number_and_cost(value);
                 *cost += looked_at;
                 comparison.numbers(found, *number)
             }
-            Condition::Contains(part) => {
+            ValueCondition::Contains(part) => {
                 *cost += value.len() / 8;
                 memchr::memmem::find(value.as_bytes(), part.as_bytes()).is_some()
             }
-            Condition::StartsWith(part) => value.starts_with(&**part),
+            ValueCondition::StartsWith(part) => value.starts_with(&**part),
         }
     }
 
     /// A rough probability of passing: low for equality, high for existence.
     pub fn selectivity(&self) -> u32 {
         match self {
-            Condition::String(Comparison::Equal, _) | Condition::Number(Comparison::Equal, _) => 5,
-            Condition::StartsWith(_) | Condition::Contains(_) => 10,
-            Condition::Number(Comparison::NotEqual, _) | Condition::String(Comparison::NotEqual, _) => 80,
-            Condition::Number(..) | Condition::String(..) => 40,
-            Condition::Exists => 50,
+            ValueCondition::String(Comparison::Equal, _) | ValueCondition::Number(Comparison::Equal, _) => 5,
+            ValueCondition::StartsWith(_) | ValueCondition::Contains(_) => 10,
+            ValueCondition::Number(Comparison::NotEqual, _)
+            | ValueCondition::String(Comparison::NotEqual, _) => 80,
+            ValueCondition::Number(..) | ValueCondition::String(..) => 40,
+            ValueCondition::Exists => 50,
         }
     }
 }

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::sections::Sections;
-use manifest::{Entry, Manifest, ManifestKind, file_name};
+use manifest::{FileEntry, Manifest, ManifestKind, file_name};
 
 /// What the names of files begin with that are being written; 16 hexadecimal digits follow.
 const TEMPORARY: &str = ".tamis-";
@@ -113,11 +113,11 @@ impl Folder {
     }
 
     /// What a manifest says of a file that was written before, if it lies in this folder.
-    pub fn entry(&self, file: Option<&(PathBuf, String)>) -> Option<Entry> {
+    pub fn entry(&self, file: Option<&(PathBuf, String)>) -> Option<FileEntry> {
         let (path, checksum) = file?;
         let name = path.file_name()?.to_string_lossy().into_owned();
         let is_here = path.parent() == Some(&self.path) && files::open(path).is_ok();
-        is_here.then(|| Entry { file: name, checksum: checksum.clone(), ..Entry::default() })
+        is_here.then(|| FileEntry { file: name, checksum: checksum.clone(), ..FileEntry::default() })
     }
 
     /// Fails if the folder has a file in the place of the manifest that no save wrote. A symbolic link may be

@@ -53,7 +53,7 @@ pub struct EvaluationScratch {
     answers: HashMap<(NodeId, NodeIndex, u32, u32), bool, ahash::RandomState>,
     marks: axis::Marks,
     /// For every node of the expression, its known results as a predicate.
-    known: Vec<satisfy::Known>,
+    known: Vec<satisfy::KnownResults>,
 }
 
 impl EvaluationScratch {
@@ -63,7 +63,7 @@ impl EvaluationScratch {
             self.answers = HashMap::default();
         }
         self.known.clear();
-        self.known.resize(xpath.len(), satisfy::Known::Tried(0));
+        self.known.resize(xpath.len(), satisfy::KnownResults::Tried(0));
     }
 }
 

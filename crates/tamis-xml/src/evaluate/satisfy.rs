@@ -17,7 +17,7 @@ const TRIES: u32 = 8;
 
 /// The known results of a predicate.
 #[derive(Debug, Clone)]
-pub enum Known {
+pub enum KnownResults {
     /// The number of nodes it was evaluated on.
     Tried(u32),
     /// It cannot be evaluated for all nodes at once.
@@ -31,17 +31,17 @@ impl Evaluation<'_> {
     /// result is known for all nodes, or the predicate was used often enough to compute it for all.
     pub(super) fn satisfies(&mut self, predicate: NodeId, node: NodeIndex) -> Metered<Option<bool>> {
         match &mut self.scratch.known[predicate as usize] {
-            Known::Nodes(nodes) => return Ok(Some(nodes[node as usize])),
-            Known::Never => return Ok(None),
-            Known::Tried(count) if *count < TRIES => {
+            KnownResults::Nodes(nodes) => return Ok(Some(nodes[node as usize])),
+            KnownResults::Never => return Ok(None),
+            KnownResults::Tried(count) if *count < TRIES => {
                 *count += 1;
                 return Ok(None);
             }
-            Known::Tried(_) => {}
+            KnownResults::Tried(_) => {}
         }
         let found = self.satisfying(predicate)?;
         let answer = found.as_ref().map(|nodes| nodes[node as usize]);
-        self.scratch.known[predicate as usize] = found.map_or(Known::Never, Known::Nodes);
+        self.scratch.known[predicate as usize] = found.map_or(KnownResults::Never, KnownResults::Nodes);
         Ok(answer)
     }
 
@@ -54,7 +54,7 @@ impl Evaluation<'_> {
         }
         let size = self.document.nodes().len();
         self.meter.spend(1 + size / 8)?;
-        if let Known::Nodes(nodes) = &self.scratch.known[id as usize] {
+        if let KnownResults::Nodes(nodes) = &self.scratch.known[id as usize] {
             self.meter.hold(size)?;
             return Ok(Some(nodes.clone()));
         }

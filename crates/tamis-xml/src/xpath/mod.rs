@@ -224,7 +224,7 @@ pub enum Start {
 #[derive(Debug, Clone)]
 pub struct Step {
     pub axis: Axis,
-    pub test: Test,
+    pub test: NodeTest,
     pub predicates: Box<[NodeId]>,
 }
 
@@ -255,7 +255,7 @@ impl Axis {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Test {
+pub enum NodeTest {
     /// A name; an empty namespace means none.
     Name {
         namespace: Arc<str>,

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use super::algorithm::Algorithm;
 use super::compile::{compile, refuse};
-use super::draft::{Draft, Stoppable, Work, Written, are_distinct, must_be_known_first, name_of};
+use super::draft::{Draft, Progress, Stoppable, Written, are_distinct, must_be_known_first, name_of};
 use super::elements::make_elements;
 use super::merge::next_run;
 use super::segment::Segment;
@@ -35,17 +35,17 @@ impl Index {
     /// Adds a complete subscription.
     pub fn add_subscription(&self, subscription: Subscription) -> Result<()> {
         self.check(&subscription)?;
-        self.insert(&[subscription], &Work::default())
+        self.insert(&[subscription], &Progress::default())
     }
 
     /// Adds all subscriptions, or none if one exceeds a limit; among equal ids, the last wins.
     pub fn add_many(&self, subscriptions: Vec<Subscription>) -> Result<()> {
-        self.add_many_until(subscriptions, &Work::default())
+        self.add_many_until(subscriptions, &Progress::default())
     }
 
     /// [`add_many`](Index::add_many) that can be stopped through `work`: unless everything is done by then, it fails
     /// with [`Error::Cancelled`] and adds nothing.
-    pub fn add_many_until(&self, mut subscriptions: Vec<Subscription>, work: &Work) -> Result<()> {
+    pub fn add_many_until(&self, mut subscriptions: Vec<Subscription>, work: &Progress) -> Result<()> {
         for (position, subscription) in subscriptions.iter().enumerate() {
             work.check()?;
             self.check(subscription).map_err(|cause| Error::Item {
@@ -71,12 +71,12 @@ impl Index {
     /// Adds all subscriptions, or none if one cannot be read or exceeds a limit. Expressions are parsed on all
     /// processors, and dropped once they are compiled.
     pub fn add_written(&self, written: Vec<WrittenSubscription>) -> Result<()> {
-        self.add_written_until(written, &Work::default())
+        self.add_written_until(written, &Progress::default())
     }
 
     /// [`add_written`](Index::add_written) that can be stopped through `work`: unless everything is done by then, it
     /// fails with [`Error::Cancelled`] and adds nothing.
-    pub fn add_written_until(&self, written: Vec<WrittenSubscription>, work: &Work) -> Result<()> {
+    pub fn add_written_until(&self, written: Vec<WrittenSubscription>, work: &Progress) -> Result<()> {
         let distinct = are_distinct(written.iter().map(|written| &written.id));
         let drafts: Vec<Written<'_>> = written
             .iter()
@@ -96,7 +96,7 @@ impl Index {
     pub fn refuse_written(
         &self,
         written: &[WrittenSubscription],
-        work: &Work,
+        work: &Progress,
     ) -> Result<Vec<(usize, Error)>> {
         let drafts: Vec<Written<'_>> = written
             .iter()
@@ -107,7 +107,11 @@ impl Index {
     }
 
     /// What is wrong with each of these subscriptions that cannot be added, by position. The rest can be added.
-    pub fn refuse_many(&self, subscriptions: &[Subscription], work: &Work) -> Result<Vec<(usize, Error)>> {
+    pub fn refuse_many(
+        &self,
+        subscriptions: &[Subscription],
+        work: &Progress,
+    ) -> Result<Vec<(usize, Error)>> {
         let mut refused = Vec::new();
         for (position, subscription) in subscriptions.iter().enumerate() {
             work.check()?;
@@ -136,7 +140,7 @@ impl Index {
         self.shared.algorithm.check(&subscription.expression, zone, &self.shared.limits)
     }
 
-    fn insert(&self, subscriptions: &[Subscription], work: &Work) -> Result<()> {
+    fn insert(&self, subscriptions: &[Subscription], work: &Progress) -> Result<()> {
         self.insert_if(subscriptions, work, &|_| true).map(|_| ())
     }
 
@@ -144,7 +148,7 @@ impl Index {
     fn insert_if(
         &self,
         subscriptions: &[Subscription],
-        work: &Work,
+        work: &Progress,
         condition: &dyn Fn(&Snapshot) -> bool,
     ) -> Result<bool> {
         if subscriptions.is_empty() {
@@ -171,7 +175,7 @@ impl Index {
     fn insert_drafts<D: Draft>(
         &self,
         drafts: &[D],
-        work: &Work,
+        work: &Progress,
         condition: &dyn Fn(&Snapshot) -> bool,
     ) -> Result<bool> {
         if drafts.is_empty() {
@@ -284,7 +288,7 @@ impl Index {
                 let found = current.find(id);
                 found.is_some_and(|found| Arc::ptr_eq(found.0, segment) && found.1 == slot)
             };
-            if self.insert_if(&[subscription], &Work::default(), &unchanged)? {
+            if self.insert_if(&[subscription], &Progress::default(), &unchanged)? {
                 return Ok(true);
             }
         }

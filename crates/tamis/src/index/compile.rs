@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock};
 
-use super::algorithm::{Algorithm, Settings};
-use super::draft::{Draft, Work};
+use super::algorithm::{Algorithm, SegmentSettings};
+use super::draft::{Draft, Progress};
 use super::segment::Segment;
 use super::subscription::Subscription;
 use crate::error::{Error, Result};
@@ -31,7 +31,7 @@ impl Draft for Kept<'_> {
 
 /// Reads and compiles drafts on all processors; many drafts become several segments, in order. Fails with the first
 /// draft that cannot be read.
-pub(super) fn compile<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Vec<Arc<Segment>>> {
+pub(super) fn compile<D: Draft>(drafts: &[D], settings: SegmentSettings<'_>) -> Result<Vec<Arc<Segment>>> {
     // The papers' matchers are requested by name and compile everything at once.
     let whole = !matches!(settings.algorithm, Algorithm::Auto | Algorithm::Compiled);
     let threads = if whole { 1 } else { processors().min(drafts.len() / PER_THREAD).max(1) };
@@ -47,7 +47,7 @@ pub(super) fn compile<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<
 }
 
 /// Compiles each share on its own thread, the last one on this thread.
-fn compile_at_once<D: Draft>(shares: &[&[D]], settings: Settings<'_>) -> Vec<Result<Segment>> {
+fn compile_at_once<D: Draft>(shares: &[&[D]], settings: SegmentSettings<'_>) -> Vec<Result<Segment>> {
     let Some((last, others)) = shares.split_last() else { return Vec::new() };
     std::thread::scope(|scope| {
         // A share whose thread cannot be started is compiled here.
@@ -66,7 +66,7 @@ fn compile_at_once<D: Draft>(shares: &[&[D]], settings: Settings<'_>) -> Vec<Res
 }
 
 /// What is wrong with each of these drafts that cannot be read, by position; uses all processors.
-pub(super) fn refuse<D: Draft>(drafts: &[D], work: &Work) -> Result<Vec<(usize, Error)>> {
+pub(super) fn refuse<D: Draft>(drafts: &[D], work: &Progress) -> Result<Vec<(usize, Error)>> {
     let threads = processors().min(drafts.len() / PER_THREAD).max(1);
     let share = drafts.len().div_ceil(threads).max(1);
     let read = |(number, share_of): (usize, &[D])| -> Result<Vec<(usize, Error)>> {

@@ -50,14 +50,14 @@ impl Draft for Written<'_> {
 
 /// The progress of a long change, which others can watch and stop.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct Progress {
     /// Whether to give up.
     pub stop: AtomicBool,
     /// About how many subscriptions have been read so far; some are read more than once.
     pub done: AtomicUsize,
 }
 
-impl Work {
+impl Progress {
     /// Fails once the work is stopped.
     pub(super) fn check(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
@@ -71,12 +71,12 @@ const COUNTED: usize = 64;
 pub(super) struct Stoppable<'a, D> {
     pub draft: &'a D,
     pub position: usize,
-    pub work: &'a Work,
+    pub work: &'a Progress,
 }
 
 impl<'a, D: Draft> Stoppable<'a, D> {
     /// These drafts, which can be read until the work is stopped.
-    pub fn all(drafts: &'a [D], work: &'a Work) -> impl Iterator<Item = Stoppable<'a, D>> {
+    pub fn all(drafts: &'a [D], work: &'a Progress) -> impl Iterator<Item = Stoppable<'a, D>> {
         drafts.iter().enumerate().map(move |(position, draft)| Stoppable { draft, position, work })
     }
 }

@@ -57,7 +57,7 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
         let mut found = Vec::new();
         self.matches(event, scratch, &mut found);
         found.reverse();
-        Box::new(extend::Known(found))
+        Box::new(extend::FoundSlots(found))
     }
 
     /// The attributes for which some expression may distinguish a null from a missing attribute; `None` if that may

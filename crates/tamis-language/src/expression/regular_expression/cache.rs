@@ -37,13 +37,13 @@ pub(super) struct Cell {
     cache: &'static Cache,
     text: Arc<str>,
     size: usize,
-    compiled: ArcSwapOption<Compiled>,
+    compiled: ArcSwapOption<CompiledRegex>,
     /// Whether it has been used since the last round.
     used: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct CompiledRegex {
     cache: &'static Cache,
     regex: meta::Regex,
     /// The memory of searches, which grows as automata are made deterministic along the way.
@@ -122,7 +122,7 @@ impl Cell {
         let found = match &*self.compiled.load() {
             Some(compiled) => compiled.is_match(text),
             None => {
-                let compiled = Arc::new(Compiled::new(&self.text, self.cache));
+                let compiled = Arc::new(CompiledRegex::new(&self.text, self.cache));
                 self.compiled.store(Some(Arc::clone(&compiled)));
                 compiled.is_match(text)
             }
@@ -141,8 +141,8 @@ impl Drop for Cell {
     }
 }
 
-impl Compiled {
-    fn new(text: &str, cache: &'static Cache) -> Compiled {
+impl CompiledRegex {
+    fn new(text: &str, cache: &'static Cache) -> CompiledRegex {
         let config = meta::Config::new()
             .match_kind(MatchKind::LeftmostFirst)
             .which_captures(WhichCaptures::Implicit)
@@ -157,9 +157,9 @@ impl Compiled {
             Ok(regex) => regex,
             Err(error) => unreachable!("the regex was validated: {error}"),
         };
-        let bytes = regex.memory_usage() + size_of::<Compiled>();
+        let bytes = regex.memory_usage() + size_of::<CompiledRegex>();
         cache.bytes.fetch_add(bytes, Ordering::Relaxed);
-        Compiled { cache, regex, searches: Default::default(), bytes: AtomicUsize::new(bytes) }
+        CompiledRegex { cache, regex, searches: Default::default(), bytes: AtomicUsize::new(bytes) }
     }
 
     fn is_match(&self, text: &str) -> bool {
@@ -190,7 +190,7 @@ impl Compiled {
     }
 }
 
-impl Drop for Compiled {
+impl Drop for CompiledRegex {
     fn drop(&mut self) {
         self.cache.bytes.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::AT_ONCE as MERGED_AT_ONCE;
-use super::algorithm::{Algorithm, COMPILED, Engine, Settings};
+use super::algorithm::{Algorithm, COMPILED, SegmentMatcher, SegmentSettings};
 use super::columns::{Declared, MetadataColumns, MetadataColumnsBuilder};
 use super::draft::Draft;
 use super::excerpt::{Chosen, Excerpt, Remembered};
@@ -36,7 +36,7 @@ pub(super) struct Segment {
     stored: StoredSubscriptions,
     metadata_columns: MetadataColumns,
     declared: Arc<Declared>,
-    engine: Engine,
+    engine: SegmentMatcher,
     /// What conditions on metadata select of it.
     remembered: Remembered,
     /// The slots of the highest priorities; found out when someone asks for the first.
@@ -71,7 +71,7 @@ pub(super) struct Segment {
 
 impl Segment {
     /// Reads and compiles drafts; fails if one cannot be read.
-    pub fn new<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Segment> {
+    pub fn new<D: Draft>(drafts: &[D], settings: SegmentSettings<'_>) -> Result<Segment> {
         let many = drafts.len() >= COMPILED;
         let mut mentioned = Mentioned::default();
         let mut terms = SegmentTerms::default();
@@ -94,11 +94,11 @@ impl Segment {
                     terms.learn(&resolved);
                 }
                 mentioned.add_names(stored.names());
-                let Settings { attributes, missing, sample, .. } = settings;
+                let SegmentSettings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
                 mentioned.intern(attributes);
                 let compiled = builder.finish(attributes, missing, sample, expression)?;
-                (stored.finish(), Engine::Compiled(Box::new(compiled)))
+                (stored.finish(), SegmentMatcher::Compiled(Box::new(compiled)))
             }
             _ => {
                 let subscriptions = drafts.iter().map(Draft::read).collect::<Result<Vec<_>>>()?;
@@ -114,7 +114,7 @@ impl Segment {
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
                 mentioned.intern(settings.attributes);
-                (stored.finish(), Engine::new(expressions, boost, settings)?)
+                (stored.finish(), SegmentMatcher::new(expressions, boost, settings)?)
             }
         };
         Ok(Segment {
@@ -160,7 +160,7 @@ impl Segment {
     /// those to come.
     pub fn excerpt(&self, slots: &[Slot], sample: &[Event]) -> Result<Excerpt> {
         let expressions = slots.iter().map(|&slot| self.expression(slot)).collect::<Result<Vec<_>>>()?;
-        let settings = Settings {
+        let settings = SegmentSettings {
             attributes: &self.names,
             missing: self.missing,
             algorithm: Algorithm::Auto,
@@ -169,7 +169,7 @@ impl Segment {
             declared: &self.declared,
         };
         let boost = |slot: Slot| self.boost(slots[slot as usize]);
-        Ok(Excerpt::new(slots, Engine::new(expressions.iter(), boost, settings)?))
+        Ok(Excerpt::new(slots, SegmentMatcher::new(expressions.iter(), boost, settings)?))
     }
 
     /// The matcher over the slots that a condition selects, once so many more events make it worth while.
@@ -207,7 +207,7 @@ impl Segment {
     /// The slots of the highest priorities; `None` if it has a matcher that was chosen by name, or is small.
     pub fn tiers(&self) -> Option<&Tiers> {
         match self.engine {
-            Engine::Compiled(_) => {
+            SegmentMatcher::Compiled(_) => {
                 Some(self.tiers.get_or_init(|| Tiers::new(self.len(), |slot| self.priority(slot))))
             }
             _ => None,
@@ -216,14 +216,14 @@ impl Segment {
 
     /// Whether it is worthwhile to compile it again, now that events have been seen.
     pub fn is_worth_sampling(&self) -> bool {
-        !self.sampled && self.len() > MERGED_AT_ONCE && matches!(self.engine, Engine::Compiled(_))
+        !self.sampled && self.len() > MERGED_AT_ONCE && matches!(self.engine, SegmentMatcher::Compiled(_))
     }
 
     /// How many sampled events its triggers were chosen by, and how long events of batches took. Of a file
     /// that was not verified, the number is what the file says.
     pub fn choices(&self) -> (usize, BatchTimes) {
         match &self.engine {
-            Engine::Compiled(compiled) => (compiled.sampled_events(), compiled.batch_times()),
+            SegmentMatcher::Compiled(compiled) => (compiled.sampled_events(), compiled.batch_times()),
             _ => (0, BatchTimes::default()),
         }
     }
@@ -231,7 +231,7 @@ impl Segment {
     /// What its expressions consist of, whether removed or not. The matchers of the papers do not know: all
     /// expressions are read for them, once.
     pub fn expression_stats(&self) -> Result<ExpressionStats> {
-        if let Engine::Compiled(compiled) = &self.engine {
+        if let SegmentMatcher::Compiled(compiled) = &self.engine {
             return Ok(compiled.stats());
         }
         if let Some(stats) = self.expression_stats.get() {

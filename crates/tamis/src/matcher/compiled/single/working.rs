@@ -31,16 +31,16 @@ pub(in crate::matcher::compiled) struct EventAttribute {
 
 /// A value of the event, as the matcher knows it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::matcher::compiled) struct Known {
+pub(in crate::matcher::compiled) struct NumberedValue {
     /// The pair it is, or `NO_KEY`.
     pub key: u32,
     /// Its rank among the ends of ranges, or `NO_RANK`.
     pub rank: u32,
 }
 
-impl Known {
+impl NumberedValue {
     /// A value that no expression tests.
-    pub const NONE: Known = Known { key: NO_KEY, rank: NO_RANK };
+    pub const NONE: NumberedValue = NumberedValue { key: NO_KEY, rank: NO_RANK };
 }
 
 /// What is known about a pattern.
@@ -62,7 +62,7 @@ pub(crate) struct Working {
     /// The first steps towards the keys of the event's values.
     pub(in crate::matcher::compiled) probes: Vec<Probe>,
     pub(in crate::matcher::compiled) fields: Vec<EventAttribute>,
-    pub(in crate::matcher::compiled) values: Vec<Known>,
+    pub(in crate::matcher::compiled) values: Vec<NumberedValue>,
     /// The attributes that the event has.
     pub(in crate::matcher::compiled) touched: Vec<u32>,
     /// Triggers that are true, whose entries are looked at next.
@@ -149,7 +149,7 @@ impl Working {
         self.reached.contains(node)
     }
 
-    pub(in crate::matcher::compiled) fn values(&self, field: EventAttribute) -> &[Known] {
+    pub(in crate::matcher::compiled) fn values(&self, field: EventAttribute) -> &[NumberedValue] {
         &self.values[field.first as usize..(field.first + field.values) as usize]
     }
 
