@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::{GraphSnapshot, NodeNumber, Strategy, Working};
+use super::{GraphScratch, GraphSnapshot, NodeNumber, Strategy};
 use crate::error::{Error, Result};
 use crate::event::{Event, OnError, RefusedEvents};
 use crate::id::IdRef;
@@ -67,7 +67,7 @@ impl GraphSnapshot {
     ) -> Result<ArrowMatches> {
         let mut found = Found::new(self.ids().next().transpose()?);
         let mut refused = RefusedEvents::new(on_error);
-        let (mut event, mut working) = (Event::default(), Working::default());
+        let (mut event, mut working) = (Event::default(), GraphScratch::default());
         for row in 0..rows.events.len() {
             if rows.stop.load(Ordering::Relaxed) {
                 break;

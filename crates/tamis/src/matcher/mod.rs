@@ -122,7 +122,7 @@ pub struct Scratch {
     memo: Stamped<Truth>,
     /// Truths of children waiting for their operator.
     stack: Vec<Truth>,
-    compiled: compiled::Working,
+    compiled: compiled::CompiledScratch,
     batch: compiled::BatchState,
     evaluation: Evaluation,
     /// Working memory of matchers of other crates.

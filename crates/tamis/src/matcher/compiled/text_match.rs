@@ -7,7 +7,7 @@
 use super::Compiled;
 use super::batch::event_set::EventSet;
 use super::batch::matching::BatchMatch;
-use super::single::working::{Guess, Working};
+use super::single::scratch::{CompiledScratch, Guess};
 use crate::event::{Event, Presence};
 use crate::truth::{Missing, Truth};
 use crate::value::ValueRef;
@@ -38,7 +38,13 @@ impl Compiled {
     }
 
     /// Finds the patterns of an attribute that the event satisfies, and adds them to the true triggers.
-    pub(super) fn find_patterns(&self, attribute: u32, global: u32, event: &Event, working: &mut Working) {
+    pub(super) fn find_patterns(
+        &self,
+        attribute: u32,
+        global: u32,
+        event: &Event,
+        working: &mut CompiledScratch,
+    ) {
         let first = self.triggers()[1];
         if self.patterns.has_literals(attribute) {
             let mut scratch = std::mem::take(&mut working.texts);
@@ -86,7 +92,7 @@ impl Compiled {
     }
 
     /// The truth of a pattern on an event whose texts have been searched.
-    pub(super) fn pattern_holds(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
+    pub(super) fn pattern_holds(&self, pattern: u32, event: &Event, working: &mut CompiledScratch) -> bool {
         match working.guess(pattern) {
             Some(Guess::True) => true,
             Some(Guess::False) => false,
@@ -95,7 +101,7 @@ impl Compiled {
         }
     }
 
-    fn try_pattern(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
+    fn try_pattern(&self, pattern: u32, event: &Event, working: &mut CompiledScratch) -> bool {
         // A single pattern may take long, on a long text or a long list.
         if working.timer.look() {
             return false;

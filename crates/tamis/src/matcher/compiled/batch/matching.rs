@@ -8,7 +8,7 @@ use super::super::columns::entry_list::{Candidate, EntryList, NO_RESIDUAL};
 use super::super::columns::keys::NO_KEY;
 use super::super::columns::opcodes::{self, KIND, LAST, NEGATED};
 use super::super::columns::ranges::NO_RANK;
-use super::super::single::working::NumberedValue;
+use super::super::single::scratch::NumberedValue;
 use super::super::{Compiled, first_slot};
 use super::event_set::EventSet;
 use super::state::{BatchState, Sizes};

@@ -8,7 +8,7 @@ use super::super::columns::entry_list::Candidate;
 use super::super::columns::keys::Probe;
 use super::super::columns::patterns::TextScratch;
 use super::super::columns::ranges::NO_RANK;
-use super::super::single::working::NumberedValue;
+use super::super::single::scratch::NumberedValue;
 use super::event_set::EventSet;
 use super::sparse::Sparse;
 use crate::deadline::Timer;

@@ -6,12 +6,12 @@
 use super::super::Compiled;
 use super::super::columns::keys::NO_KEY;
 use super::super::columns::ranges::NO_RANK;
-use super::working::{EventAttribute, NumberedValue, Working};
+use super::scratch::{CompiledScratch, EventAttribute, NumberedValue};
 use crate::event::{Event, Presence};
 
 impl Compiled {
     /// Writes down what the event has, and which triggers that makes true.
-    pub(in crate::matcher::compiled) fn load(&self, event: &Event, working: &mut Working) {
+    pub(in crate::matcher::compiled) fn load(&self, event: &Event, working: &mut CompiledScratch) {
         let [sets, _, attributes, always, _] = self.triggers();
         let ranges = sets + self.sets.len() as u32;
         working.triggers.push(always);

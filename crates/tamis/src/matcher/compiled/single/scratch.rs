@@ -1,4 +1,4 @@
-//! What is the working memory of a match?
+//! What is the scratch memory of a match?
 //!
 //! Everything here is sized to the matcher once and emptied by undoing what the event did, so the work of
 //! an event hardly depends on the number of expressions: reading what was reached takes a step per 4,096 of them.
@@ -54,7 +54,7 @@ pub(in crate::matcher::compiled) enum Guess {
 
 /// Working memory of one match.
 #[derive(Debug, Default)]
-pub(crate) struct Working {
+pub(crate) struct CompiledScratch {
     /// The bits that the event has; see [`Bits`](super::super::columns::bits::Bits).
     pub(in crate::matcher::compiled) bits: Vec<u64>,
     /// The words of `bits` that are not empty.
@@ -84,7 +84,7 @@ pub(crate) struct Working {
     pub(in crate::matcher::compiled) deferred: Vec<Vec<Candidate>>,
 }
 
-impl Working {
+impl CompiledScratch {
     /// Makes room and forgets the last event's truths.
     pub(in crate::matcher::compiled) fn begin(
         &mut self,
