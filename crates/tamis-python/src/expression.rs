@@ -191,7 +191,7 @@ impl Expression {
     ///     columns: The types of the table's columns, as a `pyarrow.Schema` or as a mapping of
     ///         names to `"string"`, `"integer"`, `"decimal(12, 2)"`, `"float"`, `"boolean"`,
     ///         `"timestamp"`, `"date"`, `[type]` for lists and `{name: type}` for objects. Without
-    ///         them, a column must have the type of the literals it is compared with.
+    ///         them, a column must have the type of the constants it is compared with.
     ///     missing: As for `Index`.
     ///     time_zone: As for `Index`; the database's session must use the same one.
     ///
