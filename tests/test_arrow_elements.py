@@ -147,7 +147,12 @@ def test_maps() -> None:
 
     lists = pa.map_(pa.string(), pa.list_(pa.struct({"n": pa.int64()})))
     array = pa.array([[("items", [{"n": 1}, {"n": 2}])], [("items", None)], [], None], lists)
-    expressions = ["any(m.items, n = 2)", "all(m.items, n > 0)", "m.items.n = 1", "size(m.items) = 2"]
+    expressions = [
+        "any(m.items, n = 2)",
+        "all(m.items, n > 0)",
+        "m.items.n = 1",
+        "size(m.items) = 2",
+    ]
     index = Index()
     index.add_many(enumerate(expressions))
     events = [{"m": row} for row in as_dict(array)]

@@ -184,7 +184,9 @@ def test_stats() -> None:
     assert stats["attributes"] == 3
     assert stats["predicates"] == 3, "equal predicates are one"
     assert stats["attribute_predicates"] == {"x": 1, "y": 1, "z.w": 1}
-    assert stats["subexpressions"] == 6, "three predicates, a conjunction, a disjunction and a constant"
+    assert stats["subexpressions"] == 6, (
+        "three predicates, a conjunction, a disjunction and a constant"
+    )
     assert stats["edges"] == 4
     assert stats["sharing"] == pytest.approx(7 / 6)
     assert stats["matcher"] == "scan"

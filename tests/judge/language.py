@@ -246,7 +246,7 @@ class Writer:
                 return f"{self.word('not')} {self.node(child, 3)}", 3
             case Joined(connective, children):
                 level = LEVELS[connective]
-                inside = [self.node(childs[0], level)]
+                inside = [self.node(children[0], level)]
                 inside += [self.node(child, level + 1) for child in children[1:]]
                 return self.join(f" {self.word(connective)}{self.blank()}", inside), level
             case Is(child, truth, negated):

@@ -100,7 +100,9 @@ class WrittenSubscriptions:
         """
         return self.note(number, WrittenSubscription(line))
 
-    def note(self, number: int, subscription: WrittenSubscription, place: str = "on line") -> WrittenSubscription:
+    def note(
+        self, number: int, subscription: WrittenSubscription, place: str = "on line"
+    ) -> WrittenSubscription:
         """Record a subscription that was read.
 
         Raises:

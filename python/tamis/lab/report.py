@@ -136,7 +136,9 @@ class _Wording(NamedTuple):
 
 
 _TIME = _Wording("time", "takes", "is fastest", "takes {}x as long", "is {}x faster")
-_MEMORY = _Wording("memory", "uses", "uses the least memory", "uses {}x as much", "uses {}x less memory")
+_MEMORY = _Wording(
+    "memory", "uses", "uses the least memory", "uses {}x as much", "uses {}x less memory"
+)
 _OTHER = _Wording("figure", "has", "has the lowest figure", "has {}x as much", "is {}x lower")
 
 

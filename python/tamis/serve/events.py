@@ -215,9 +215,7 @@ class Chunk:
         self._numbers = [at for at, _ in found]
         self.events = [line for _, line in found]
 
-    def answer(
-        self, service: "Service", held: Held, operation: Operation, query: Query
-    ) -> bytes:
+    def answer(self, service: "Service", held: Held, operation: Operation, query: Query) -> bytes:
         """The encoded answers for the first lines; runs on another thread."""
         answers: list[Answer]
         bounds = service.settings.bounds
