@@ -37,17 +37,17 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Not:
-    operand: "Node"
+    child: "Node"
 
 
 @dataclass(frozen=True)
 class And:
-    operands: tuple["Node", ...]
+    children: tuple["Node", ...]
 
 
 @dataclass(frozen=True)
 class Or:
-    operands: tuple["Node", ...]
+    children: tuple["Node", ...]
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ def evaluate(node: Node, event: Mapping[str, Any], missing: Missing = "unknown")
             return truth(value)
         case Predicate():
             return evaluate_predicate(node, dict(pairs(event)), missing)
-        case Not(operand):
-            return negate(evaluate(operand, event, missing))
-        case And(operands):
-            return conjunction([evaluate(operand, event, missing) for operand in operands])
-        case Or(operands):
-            return disjunction([evaluate(operand, event, missing) for operand in operands])
+        case Not(child):
+            return negate(evaluate(child, event, missing))
+        case And(children):
+            return conjunction([evaluate(child, event, missing) for child in children])
+        case Or(children):
+            return disjunction([evaluate(child, event, missing) for child in children])
         case Xor(left, right):
             return exclusive(evaluate(left, event, missing), evaluate(right, event, missing))
         case Xnor(left, right):
@@ -105,10 +105,10 @@ def attributes(node: Node) -> set[str]:
             return set()
         case Predicate():
             return {node.attribute}
-        case Not(operand):
-            return attributes(operand)
-        case And(operands) | Or(operands):
-            return {name for operand in operands for name in attributes(operand)}
+        case Not(child):
+            return attributes(child)
+        case And(children) | Or(children):
+            return {name for child in children for name in attributes(child)}
         case Xor(left, right) | Xnor(left, right):
             return attributes(left) | attributes(right)
 
@@ -120,21 +120,21 @@ def truth(value: bool) -> Truth:
     return "true" if value else "false"
 
 
-def negate(operand: Truth) -> Truth:
+def negate(truth: Truth) -> Truth:
     negations: dict[Truth, Truth] = {"true": "false", "false": "true", "unknown": "unknown"}
-    return negations[operand]
+    return negations[truth]
 
 
-def conjunction(operands: list[Truth]) -> Truth:
-    if "false" in operands:
+def conjunction(truths: list[Truth]) -> Truth:
+    if "false" in truths:
         return "false"
-    return "unknown" if "unknown" in operands else "true"
+    return "unknown" if "unknown" in truths else "true"
 
 
-def disjunction(operands: list[Truth]) -> Truth:
-    if "true" in operands:
+def disjunction(truths: list[Truth]) -> Truth:
+    if "true" in truths:
         return "true"
-    return "unknown" if "unknown" in operands else "false"
+    return "unknown" if "unknown" in truths else "false"
 
 
 def exclusive(left: Truth, right: Truth) -> Truth:

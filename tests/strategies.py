@@ -114,8 +114,8 @@ expressions: st.SearchStrategy[Node] = st.recursive(
     predicates() | st.booleans().map(Constant),
     lambda node: st.one_of(
         node.map(Not),
-        st.lists(node, max_size=3).map(lambda operands: And(tuple(operands))),
-        st.lists(node, max_size=3).map(lambda operands: Or(tuple(operands))),
+        st.lists(node, max_size=3).map(lambda children: And(tuple(children))),
+        st.lists(node, max_size=3).map(lambda children: Or(tuple(children))),
         st.tuples(node, node).map(lambda pair: Xor(*pair)),
         st.tuples(node, node).map(lambda pair: Xnor(*pair)),
     ),
@@ -189,7 +189,7 @@ def patterns_close_to(draw: st.DrawFn, text: str) -> str:
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[list[Predicate], dict[str, Any]]:
+def close_predicates(draw: st.DrawFn) -> tuple[list[Predicate], dict[str, Any]]:
     close = draw(st.sampled_from(CLOSE))
     given = draw(st.lists(st.sampled_from(close), min_size=1, max_size=3))
     texts = [value for value in given if isinstance(value, str)] or ["a"]

@@ -1,11 +1,12 @@
 """The order of the crates and of the engine's modules, as ARCHITECTURE.md lists them.
 
 No crate depends on one that stands below it, no module names one that stands below it, and the
-modules of one folder do not name each other in a circle.
+modules of one folder do not name each other in a circle. The words of the glossary name one thing.
 """
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -206,3 +207,30 @@ def test_a_module_knows_only_those_above_it(crate: str, module: str) -> None:
 def test_modules_of_one_folder_know_each_other_one_way(folder: str) -> None:
     found = cycles(known(CRATES / folder))
     assert not found, f"{sorted(found)} know each other in a circle"
+
+
+# Words of the glossary that are types: a second type of that name would give the word a second
+# meaning.
+DEFINED_ONCE = {
+    *("Candidate", "Column", "Entry", "Expression", "Predicate", "RegularExpression"),
+    *("Term", "Trigger", "Validity"),
+}
+# Names that do not say what they are.
+UNCLEAR = {"Kind", "Question", "Record", "Records"}
+
+
+def types_of(crates: list[str]) -> list[str]:
+    """The names of the types that the crates define, repeated if several have it."""
+    pattern = re.compile(r"\b(?:struct|enum|trait|type) ([A-Z]\w*)\b(?! = )")
+    files = [file for crate in crates for file in (CRATES / crate / "src").rglob("*.rs")]
+    return [name for file in files for name in pattern.findall(code(file))]
+
+
+def test_a_word_of_the_glossary_names_one_type() -> None:
+    counts = Counter(types_of(list(listed())))
+    assert {name: counts[name] for name in DEFINED_ONCE if counts[name] != 1} == {}
+
+
+def test_types_say_what_they_are() -> None:
+    every = [folder.name for folder in CRATES.iterdir()]
+    assert sorted(set(types_of(every)) & UNCLEAR) == []

@@ -28,7 +28,7 @@ ROWS: list[Any] = [
     [],
     None,
 ]
-QUESTIONS = [
+EXPRESSIONS = [
     "any(items, sku = 'a' and price > 3)",
     "all(items, price > 1)",
     "none(items, sku = 'b')",
@@ -61,14 +61,14 @@ def truths(index: Index, events: Any, **options: Any) -> list[list[int]]:
     return found
 
 
-def same(questions: list[str], name: str, array: pa.Array) -> list[list[int]]:
+def same(expressions: list[str], name: str, array: pa.Array) -> list[list[int]]:
     """Match an Arrow column and the same rows as objects, also with all negations."""
     expected: list[list[int]] = []
     for missing in MODES:
         index = Index(missing=missing)
-        for number, question in enumerate(questions):
-            index.add(2 * number, question)
-            index.add(2 * number + 1, f"not ({question})")
+        for number, expression in enumerate(expressions):
+            index.add(2 * number, expression)
+            index.add(2 * number + 1, f"not ({expression})")
         events = [{name: value} for value in array.to_pylist()]
         expected = index.match_batch(events)
         assert truths(index, pa.table({name: array})) == expected
@@ -88,9 +88,9 @@ LISTS: dict[str, Callable[[pa.DataType], pa.DataType]] = {
 @pytest.mark.parametrize("kind", LISTS)
 def test_lists_of_structs(kind: str) -> None:
     array = pa.array(ROWS, LISTS[kind](ITEM))
-    found = same(QUESTIONS, "items", array)
-    assert {id // 2 for row in found for id in row} == set(range(len(QUESTIONS)))
-    same(QUESTIONS, "items", array.slice(1, 4))
+    found = same(EXPRESSIONS, "items", array)
+    assert {id // 2 for row in found for id in row} == set(range(len(EXPRESSIONS)))
+    same(EXPRESSIONS, "items", array.slice(1, 4))
 
 
 def test_lists_of_a_fixed_size() -> None:
@@ -132,13 +132,13 @@ def test_lists_in_lists() -> None:
 
 def test_a_struct_is_a_list_of_one() -> None:
     array = pa.array([{"width": 1}, {"width": None}, None], pa.struct({"width": pa.int64()}))
-    questions = [
+    expressions = [
         "any(box, width = 1)",
         "all(box, width = 1)",
         "box.width = 1",
         "type(box) = 'object'",
     ]
-    same([*questions, "none(box, it is null)", "size(box) = 1"], "box", array)
+    same([*expressions, "none(box, it is null)", "size(box) = 1"], "box", array)
 
 
 def test_maps() -> None:
@@ -147,9 +147,14 @@ def test_maps() -> None:
 
     lists = pa.map_(pa.string(), pa.list_(pa.struct({"n": pa.int64()})))
     array = pa.array([[("items", [{"n": 1}, {"n": 2}])], [("items", None)], [], None], lists)
-    questions = ["any(m.items, n = 2)", "all(m.items, n > 0)", "m.items.n = 1", "size(m.items) = 2"]
+    expressions = [
+        "any(m.items, n = 2)",
+        "all(m.items, n > 0)",
+        "m.items.n = 1",
+        "size(m.items) = 2",
+    ]
     index = Index()
-    index.add_many(enumerate(questions))
+    index.add_many(enumerate(expressions))
     events = [{"m": row} for row in as_dict(array)]
     assert truths(index, pa.table({"m": array})) == index.match_batch(events)
     elements = pa.array(

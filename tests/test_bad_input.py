@@ -198,8 +198,8 @@ def test_a_hundred_thousand_levels_work_with_raised_limits(text: str) -> None:
         assert index.match(event) == matched + negated
         assert str(explanation).startswith(explanation.truth)
         node = explanation.to_dict()
-        while "operands" in node:
-            node = node["operands"][-1]
+        while "children" in node:
+            node = node["children"][-1]
         assert node["truth"] in ("true", "false", "unknown")
     index.remove("built")
     assert list(index) == ["text", "negated"]

@@ -256,14 +256,14 @@ def truth(
             return missing if satisfied is None else query in satisfied
         case {"attribute": "n", "value": int(value)}:
             return number > value
-        case {"not": operand}:
-            inner = truth(operand, satisfied, number, missing)
+        case {"not": child}:
+            inner = truth(child, satisfied, number, missing)
             return None if inner is None else not inner
-        case {"and": list(operands)}:
-            parts = [truth(operand, satisfied, number, missing) for operand in operands]
+        case {"and": list(children)}:
+            parts = [truth(child, satisfied, number, missing) for child in children]
             return False if False in parts else None if None in parts else True
-        case {"or": list(operands)}:
-            parts = [truth(operand, satisfied, number, missing) for operand in operands]
+        case {"or": list(children)}:
+            parts = [truth(child, satisfied, number, missing) for child in children]
             return True if True in parts else None if None in parts else False
         case {"xor": [left, right]}:
             one = truth(left, satisfied, number, missing)
@@ -376,7 +376,7 @@ def test_threads_see_all_or_nothing_of_a_change() -> None:
     assert not wrong
 
 
-def test_namespaces_are_part_of_the_question() -> None:
+def test_namespaces_are_part_of_the_predicate() -> None:
     index = Index()
     index.add("p", xpath("//n:a", namespaces={"n": "urn:p"}))
     index.add("q", xpath("//n:a", namespaces={"n": "urn:q"}))

@@ -82,5 +82,5 @@ def test_arrow_data_that_cannot_be_searched() -> None:
     with pytest.raises(ValueError, match="with Arrow data only"):
         graph.match_batch([{}], "pub1", column="e")
     graph.add_edge("pub1", 7)
-    with pytest.raises(GraphError, match="an Arrow column holds one kind"):
+    with pytest.raises(GraphError, match="an Arrow column holds ids of one type"):
         graph.match_batch(table, "pub1")

@@ -184,7 +184,9 @@ def test_stats() -> None:
     assert stats["attributes"] == 3
     assert stats["predicates"] == 3, "equal predicates are one"
     assert stats["attribute_predicates"] == {"x": 1, "y": 1, "z.w": 1}
-    assert stats["nodes"] == 6, "three predicates, a conjunction, a disjunction and a constant"
+    assert stats["subexpressions"] == 6, (
+        "three predicates, a conjunction, a disjunction and a constant"
+    )
     assert stats["edges"] == 4
     assert stats["sharing"] == pytest.approx(7 / 6)
     assert stats["matcher"] == "scan"
@@ -202,7 +204,7 @@ def test_what_expressions_consist_of_does_not_depend_on_the_matcher(matcher: Mat
     index.add_many((n, f"a = {n % 5} and (b > {n % 3} or exists(c))") for n in range(100))
     stats = index.stats()
     assert stats["attribute_predicates"] == {"a": 5, "b": 3, "c": 1}
-    assert (stats["predicates"], stats["nodes"], stats["edges"]) == (9, 9 + 3 + 15, 6 + 30)
+    assert (stats["predicates"], stats["subexpressions"], stats["edges"]) == (9, 9 + 3 + 15, 6 + 30)
     assert stats["sharing"] == pytest.approx((100 + 36) / 27)
     assert sum(stats["matchers"].values()) == stats["segments"]
 
@@ -297,11 +299,11 @@ def test_an_explanation_as_a_dict() -> None:
     negation = {
         "text": "not",
         "truth": "unknown",
-        "operands": [
+        "children": [
             {
                 "text": "or",
                 "truth": "unknown",
-                "operands": [
+                "children": [
                     {"text": "a = 1", "truth": "false", "attribute": "a", "seen": [2, 3]},
                     {"text": "b in ('x')", "truth": "unknown", "attribute": "b", "seen": None},
                 ],
@@ -311,7 +313,7 @@ def test_an_explanation_as_a_dict() -> None:
     presence = {
         "text": "and",
         "truth": "false",
-        "operands": [
+        "children": [
             {"text": "exists(c)", "truth": "false", "attribute": "c", "seen": "missing"},
             {"text": "true", "truth": "true"},
         ],
@@ -319,7 +321,7 @@ def test_an_explanation_as_a_dict() -> None:
     assert explanation.to_dict() == {
         "text": "xor",
         "truth": "unknown",
-        "operands": [negation, presence],
+        "children": [negation, presence],
     }
     assert str(explanation).splitlines() == [
         "unknown  xor",
@@ -349,7 +351,7 @@ def test_an_explanation_shows_the_elements_that_decided() -> None:
         "tags": ["a", "a", "a", "a"],
     }
     explanation = index.explain("x", event)
-    anything, negation = explanation.to_dict()["operands"]
+    anything, negation = explanation.to_dict()["children"]
     assert anything == {
         "text": "any(items, price > 3 and colour = 'red')",
         "truth": "true",
@@ -360,7 +362,7 @@ def test_an_explanation_shows_the_elements_that_decided() -> None:
                 "text": "and",
                 "truth": "true",
                 "element": 1,
-                "operands": [
+                "children": [
                     {"text": "price > 3", "truth": "true", "attribute": "price", "seen": [5]},
                     {
                         "text": "colour = 'red'",
@@ -372,7 +374,7 @@ def test_an_explanation_shows_the_elements_that_decided() -> None:
             }
         ],
     }
-    (everything,) = negation["operands"]
+    (everything,) = negation["children"]
     assert (everything["size"], everything["satisfied"]) == (4, 4)
     assert [part["element"] for part in everything["elements"]] == [0, 1, 2]
     lines = [
@@ -390,7 +392,7 @@ def test_an_explanation_shows_the_elements_that_decided() -> None:
     assert str(explanation).splitlines() == lines
     assert str(index.explain("x", json.dumps(event))) == str(explanation)
     assert "items[1]: and" in explanation._repr_html_()
-    assert index.explain("x", {"items": []}).to_dict()["operands"][0] == {
+    assert index.explain("x", {"items": []}).to_dict()["children"][0] == {
         "text": "any(items, price > 3 and colour = 'red')",
         "truth": "false",
         "size": 0,
@@ -475,7 +477,7 @@ def test_what_normalising_drops_is_mentioned_all_the_same(matcher: Any, tmp_path
     index.add("x", "a = 1 or true")
     index.save(tmp_path)
     for held in (index, Index.open(tmp_path, matcher=matcher)):
-        (predicate, _) = held.explain("x", {"a": 1}).to_dict()["operands"]
+        (predicate, _) = held.explain("x", {"a": 1}).to_dict()["children"]
         assert (predicate["truth"], predicate["seen"]) == ("true", [1])
         with pytest.raises(EventError, match="twice"):
             held.match('{"a": 1, "a": 2}')

@@ -11,7 +11,7 @@ from judge.tables import Table, columns, tables
 
 CASES = int(os.environ.get("TAMIS_FUZZ_CASES", "0"))
 SEED = Random().randrange(1 << 32) if CASES else 0
-QUESTIONS, ROWS = (max(4 * CASES // 40, 40), 100) if CASES else (60, 50)
+CONDITIONS, ROWS = (max(4 * CASES // 40, 40), 100) if CASES else (60, 50)
 
 
 def asked_of_duckdb(table: Table) -> list[list[Truth]]:
@@ -24,8 +24,8 @@ def asked_of_duckdb(table: Table) -> list[list[Truth]]:
 
 def test_duckdb_agrees_with_the_judge() -> None:
     pairs = 0
-    for table in tables(Random(SEED), QUESTIONS, ROWS):
+    for table in tables(Random(SEED), CONDITIONS, ROWS):
         pairs += table.pairs
         wrong = list(table.differences(asked_of_duckdb(table), table.judged()))
         assert not wrong, f"seed {SEED}: {len(wrong)} differ\n{wrong[0]}"
-    assert pairs >= QUESTIONS * ROWS
+    assert pairs >= CONDITIONS * ROWS

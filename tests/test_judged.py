@@ -11,7 +11,7 @@ from judge.campaign import EVENTS, EXPRESSIONS, Case, a_round, differences, shri
 from judge.evaluator import Truth
 from judge.language import Not, text
 from judge.tables import Table, tables
-from test_judge import CASES, QUESTIONS, ROWS, SEED, asked_of_duckdb
+from test_judge import CASES, CONDITIONS, ROWS, SEED, asked_of_duckdb
 
 ROUNDS = max(CASES // (EXPRESSIONS * EVENTS), 1) if CASES else 12
 
@@ -61,14 +61,14 @@ def asked_of_tamis(table: Table) -> list[list[Truth]]:
 
 
 def test_rows_of_arrow_data_are_as_duckdb_has_them() -> None:
-    for table in tables(Random(SEED), QUESTIONS, ROWS):
+    for table in tables(Random(SEED), CONDITIONS, ROWS):
         wrong = list(table.differences(asked_of_tamis(table), asked_of_duckdb(table)))
         assert not wrong, f"seed {SEED}: {len(wrong)} differ\n{wrong[0]}"
 
 
 def test_events_one_by_one_are_as_judged() -> None:
     """The same rows as Python objects."""
-    for table in tables(Random(SEED), QUESTIONS, ROWS):
+    for table in tables(Random(SEED), CONDITIONS, ROWS):
         index = tamis.Index(time_zone=table.zone)
         index.add_many((number, text(node)) for number, node in enumerate(table.nodes))
         found = index.match_batch(table.data.to_pylist())

@@ -180,8 +180,8 @@ def test_findings(folder: Path) -> None:
     asked = make("kindex", "scan", "cnf", order='"kindex", "scan", "cnf"')
     found = drawn(asked, kindex=[1.0, 2.0], scan=[3.0, 12.0], cnf=[4.0, None])
     assert report.finding(found) == (
-        "At size 100, kindex is fastest (2.00 microseconds per event); scan takes 6.00x as long. "
-        "From size 50 to 100, the time grows 2.00x for kindex and 4.00x for scan."
+        "At size = 100, kindex is fastest (2.00 microseconds per event); scan takes 6.00x as long. "
+        "From size = 50 to 100, the time grows 2.00x for kindex and 4.00x for scan."
     )
     assert report.comparison(found) == "The paper's order holds here."
     found = drawn(asked, kindex=[9.0, 9.0], scan=[3.0, 12.0], cnf=[4.0, None])
@@ -191,7 +191,7 @@ def test_findings(folder: Path) -> None:
     )
     found = drawn(asked, kindex=[1.0, 6.0], scan=[9.0, 3.0])
     assert report.comparison(found) == (
-        "The paper's order holds on average, but at size 100 scan is 2.00x faster than kindex."
+        "The paper's order holds on average, but at size = 100 scan is 2.00x faster than kindex."
     )
     assert report.finding(drawn(asked)) == "Nothing was measured."
     assert report.comparison(drawn(asked)) == ""

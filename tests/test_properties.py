@@ -17,7 +17,7 @@ import oracle
 import tamis
 import writers
 from oracle import Matcher, Missing, Node, Predicate, Truth
-from strategies import events, expressions, json_of, matchers, missing, questions, randoms
+from strategies import close_predicates, events, expressions, json_of, matchers, missing, randoms
 from tamis import EventError, Expression, Index, LimitError
 
 Events: TypeAlias = list[dict[str, Any]]
@@ -168,11 +168,11 @@ def test_the_index_is_the_oracle(
             assert index.match(form) == expected(numbered, event, missing)
 
 
-@given(questions(), matchers, missing)
+@given(close_predicates(), matchers, missing)
 def test_predicates_are_the_oracle(
-    question: tuple[list[Predicate], dict[str, Any]], matcher: Matcher, missing: Missing
+    predicates_and_event: tuple[list[Predicate], dict[str, Any]], matcher: Matcher, missing: Missing
 ) -> None:
-    predicates, event = question
+    predicates, event = predicates_and_event
     index = Index(matcher=matcher, missing=missing)
     index.add_many((id, build(predicate)) for id, predicate in enumerate(predicates))
     for form in (event, json.dumps(event)):
@@ -199,25 +199,25 @@ def test_explanations_are_the_oracle(
 
 @given(expressions, plain_events, missing)
 def test_explanations_add_up(node: Node, event: dict[str, Any], missing: Missing) -> None:
-    """The truth of every part follows from its operands, that of a predicate from its values."""
+    """The truth of every part follows from its children, that of a predicate from its values."""
     index = Index(missing=missing)
     index.add("x", build(node))
     seen = dict(oracle.pairs(event))
     parts = [index.explain("x", event).to_dict()]
     for part in parts:
-        operands = part.get("operands", [])
-        parts.extend(operands)
-        truths = [operand["truth"] for operand in operands]
+        children = part.get("children", [])
+        parts.extend(children)
+        truths = [child["truth"] for child in children]
         match part["text"]:
-            case "and" if operands:
+            case "and" if children:
                 assert part["truth"] == oracle.conjunction(truths)
-            case "or" if operands:
+            case "or" if children:
                 assert part["truth"] == oracle.disjunction(truths)
-            case "not" if operands:
+            case "not" if children:
                 assert part["truth"] == oracle.negate(*truths)
-            case "xor" if operands:
+            case "xor" if children:
                 assert part["truth"] == oracle.exclusive(*truths)
-            case "xnor" if operands:
+            case "xnor" if children:
                 assert part["truth"] == oracle.negate(oracle.exclusive(*truths))
             case "true" | "false" as constant:
                 assert part == {"text": constant, "truth": constant}

@@ -121,7 +121,7 @@ def test_values_come_back() -> None:
     explained = index.explain("all", event).to_dict()
     seen = {
         name: predicate["seen"]
-        for name, predicate in zip("abcde", explained["operands"], strict=True)
+        for name, predicate in zip("abcde", explained["children"], strict=True)
     }
     assert seen == {name: [value] for name, value in event.items()}
 

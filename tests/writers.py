@@ -14,7 +14,6 @@ from oracle import And, Constant, Node, Not, Or, Predicate, Value, Xnor, Xor
 from tamis import Expression, attr, weighted
 
 if TYPE_CHECKING:
-    from tamis.builder import Scalar
     from tamis.builder import Value as Operand
 
 RESERVED = {
@@ -33,32 +32,32 @@ def text(node: Node, random: Random) -> str:
             return word(str(value), random)
         case Predicate():
             return predicate_text(node, random)
-        case Not(operand):
+        case Not(child):
             blank = random.choice(BLANKS)
-            return f"{word('not', random)}{blank}{operand_text(operand, 3, random)}"
-        case And(operands) | Or(operands):
+            return f"{word('not', random)}{blank}{child_text(child, 3, random)}"
+        case And(children) | Or(children):
             connective, level = ("and", 2) if isinstance(node, And) else ("or", 0)
-            if not operands:
+            if not children:
                 return word(str(isinstance(node, And)), random)
-            if len(operands) == 1:
-                return f"({text(operands[0], random)})"
-            written = [operand_text(operand, level, random) for operand in operands]
+            if len(children) == 1:
+                return f"({text(children[0], random)})"
+            written = [child_text(child, level, random) for child in children]
             return join(written, connective, random)
         case Xor(left, right) | Xnor(left, right):
             connective = "xor" if isinstance(node, Xor) else "xnor"
-            written = [operand_text(left, 1, random), operand_text(right, 1.5, random)]
+            written = [child_text(left, 1, random), child_text(right, 1.5, random)]
             return join(written, connective, random)
 
 
-def operand_text(node: Node, level: float, random: Random) -> str:
-    """An operand, in parentheses if its operator binds less tightly, and sometimes otherwise."""
+def child_text(node: Node, level: float, random: Random) -> str:
+    """A child, in parentheses if its operator binds less tightly, and sometimes otherwise."""
     written = text(node, random)
     match node:
-        case Or(operands) if len(operands) > 1:
+        case Or(children) if len(children) > 1:
             own = 0
         case Xor() | Xnor():
             own = 1
-        case And(operands) if len(operands) > 1:
+        case And(children) if len(children) > 1:
             own = 2
         case Not():
             own = 3
@@ -67,11 +66,11 @@ def operand_text(node: Node, level: float, random: Random) -> str:
     return f"({written})" if own < level or random.random() < 0.2 else written
 
 
-def join(operands: list[str], connective: str, random: Random) -> str:
-    written = operands[0]
-    for operand in operands[1:]:
+def join(texts: list[str], connective: str, random: Random) -> str:
+    written = texts[0]
+    for text in texts[1:]:
         before, after = random.choice(BLANKS), random.choice(BLANKS)
-        written += f"{before}{word(connective, random)}{after}{operand}"
+        written += f"{before}{word(connective, random)}{after}{text}"
     return written
 
 
@@ -127,11 +126,11 @@ def form(node: Node, random: Random) -> Any:
             return value
         case Predicate():
             return predicate_form(node, random)
-        case Not(operand):
-            return {"not": form(operand, random)}
-        case And(operands) | Or(operands):
+        case Not(child):
+            return {"not": form(child, random)}
+        case And(children) | Or(children):
             key = "and" if isinstance(node, And) else "or"
-            return {key: [form(operand, random) for operand in operands]}
+            return {key: [form(child, random) for child in children]}
         case Xor(left, right) | Xnor(left, right):
             key = "xor" if isinstance(node, Xor) else "xnor"
             return {key: [form(left, random), form(right, random)]}
@@ -165,10 +164,10 @@ def build(node: Node, random: Random) -> Expression:
             return Expression.constant(value)
         case Predicate():
             return build_predicate(node, random)
-        case Not(operand):
-            return ~build(operand, random)
-        case And(operands) | Or(operands):
-            built = [build(operand, random) for operand in operands]
+        case Not(child):
+            return ~build(child, random)
+        case And(children) | Or(children):
+            built = [build(child, random) for child in children]
             if len(built) == 2 and random.random() < 0.5:
                 return built[0] & built[1] if isinstance(node, And) else built[0] | built[1]
             return tamis.all_of(built) if isinstance(node, And) else tamis.any_of(built)
@@ -222,6 +221,14 @@ def build_predicate(predicate: Predicate, random: Random) -> Expression:
             return attribute.contains(operands[0])
         case "matches":
             return attribute.matches(operands[0])
+        case "not starts with":
+            return attribute.not_startswith(operands[0])
+        case "not ends with":
+            return attribute.not_endswith(operands[0])
+        case "not contains":
+            return attribute.not_contains(operands[0])
+        case "not matches":
+            return attribute.not_matches(operands[0])
         case "exists":
             return attribute.exists()
         case "missing":
@@ -230,6 +237,4 @@ def build_predicate(predicate: Predicate, random: Random) -> Expression:
             return attribute.is_null()
         case "is not null":
             return attribute.is_not_null()
-    # `not starts with` and similar operators have no method.
-    values: list[Scalar] = list(predicate.operands)
-    return Expression.predicate(predicate.attribute, predicate.operator, values, [])
+    raise AssertionError(f"no method for {predicate.operator}")

@@ -23,7 +23,7 @@ use arrow_data::{ArrayData, ArrayDataBuilder, BufferSpec, layout};
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, TimeUnit, UnionFields, UnionMode};
 use libfuzzer_sys::fuzz_target;
 use tamis::event::{ArrowEvents, OnError};
-use tamis::index::{ArrowQuestion, ArrowRows, Batching, MatchScratch};
+use tamis::index::{ArrowQuery, ArrowRows, Batching, MatchScratch};
 use tamis::matcher::Evaluation;
 use tamis::{Event, Id, Index, Limits, Missing, Truth, parse};
 
@@ -308,7 +308,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         matches.extend(found.into_iter().map(|id| (row as u64, id)));
     }
-    let all = ArrowQuestion::All { metadata: false };
+    let all = ArrowQuery::All { metadata: false };
     let (evaluation, on_error) = (Evaluation::Auto, OnError::Collect);
     let batching = Batching { threads: 1, evaluation, on_error, selection: None };
     let stop = AtomicBool::new(false);

@@ -260,7 +260,7 @@ class Expression:
             columns: The types of the table's columns, as a `pyarrow.Schema` or as a mapping of
                 names to `"string"`, `"integer"`, `"decimal(12, 2)"`, `"float"`, `"boolean"`,
                 `"timestamp"`, `"date"`, `[type]` for lists and `{name: type}` for objects. Without
-                them, a column must have the type of the literals it is compared with.
+                them, a column must have the type of the constants it is compared with.
             missing: As for `Index`.
             time_zone: As for `Index`; the database's session must use the same one.
 
@@ -313,7 +313,7 @@ class Explanation:
     def to_dict(self, *, most: int | None = None) -> dict[str, Any]:
         """The explanation as nested dicts.
 
-        Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute`
+        Every node has `text` and `truth`; a connective has `children`; a predicate has `attribute`
         and `seen`: a list of the values, None for a null, `"missing"` for a missing attribute. A
         comparison of two terms has `right` and `right_seen` for the term on its right.
 
@@ -821,7 +821,7 @@ class Index(Generic[_I]):
 
         A predicate scores its weight (1 by default) times the event's weight of the value that
         satisfies it; if several values do, the highest product. A negated predicate scores
-        nothing. `and` adds scores, `or` takes the highest score of its true operands, and the
+        nothing. `and` adds scores, `or` takes the highest score of its true children, and the
         subscription's boost multiplies the result. Among equal scores, the subscription added
         first comes first.
 

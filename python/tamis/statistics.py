@@ -63,9 +63,9 @@ class IndexStats(TypedDict):
         terms: Distinct functions of attributes, such as `lower(name)`.
         predicates: Distinct predicates, summed over the segments.
         attribute_predicates: The same by attribute or term.
-        nodes: Distinct predicates, conjunctions and disjunctions.
+        subexpressions: Distinct predicates, conjunctions and disjunctions.
         edges: References from these to their children.
-        sharing: The average number of uses of a node; 1.0 if nothing is shared.
+        sharing: The average number of uses of a subexpression; 1.0 if nothing is shared.
         unfiltered_patterns: Patterns without a literal, which are tried wherever they are used.
         unselective: Expressions and shared subexpressions that are examined on every event, or on
             every event with a certain attribute: negations, `exists`, unfiltered patterns and
@@ -86,7 +86,7 @@ class IndexStats(TypedDict):
     terms: int
     predicates: int
     attribute_predicates: dict[str, int]
-    nodes: int
+    subexpressions: int
     edges: int
     sharing: float
     unfiltered_patterns: int

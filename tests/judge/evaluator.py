@@ -36,15 +36,15 @@ def truth(value: bool) -> Truth:
     return "true" if value else "false"
 
 
-def negate(operand: Truth) -> Truth:
+def negate(truth: Truth) -> Truth:
     negations: dict[Truth, Truth] = {"true": "false", "false": "true", "unknown": "unknown"}
-    return negations[operand]
+    return negations[truth]
 
 
-def conjunction(operands: list[Truth]) -> Truth:
-    if "false" in operands:
+def conjunction(truths: list[Truth]) -> Truth:
+    if "false" in truths:
         return "false"
-    return "unknown" if "unknown" in operands else "true"
+    return "unknown" if "unknown" in truths else "true"
 
 
 def exclusive(left: Truth, right: Truth) -> Truth:
@@ -58,21 +58,21 @@ class Evaluation(Terms):
         match node:
             case tree.Constant(value):
                 return truth(value)
-            case tree.Not(operand):
-                return negate(self.node(operand))
-            case tree.Joined(connective, operands):
-                truths = [self.node(operand) for operand in operands]
+            case tree.Not(child):
+                return negate(self.node(child))
+            case tree.Joined(connective, children):
+                truths = [self.node(child) for child in children]
                 match connective:
                     case "and":
                         return conjunction(truths)
                     case "or":
-                        return negate(conjunction([negate(operand) for operand in truths]))
+                        return negate(conjunction([negate(truth) for truth in truths]))
                     case "xor":
                         return exclusive(*truths)
                     case _:
                         return negate(exclusive(*truths))
-            case tree.Is(operand, wanted, negated):
-                return truth((self.node(operand) == wanted) != negated)
+            case tree.Is(child, wanted, negated):
+                return truth((self.node(child) == wanted) != negated)
             case tree.Quantified():
                 return self.quantified(node)
             case tree.Presence(term, operator):

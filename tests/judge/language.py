@@ -76,15 +76,15 @@ class Constant:
 
 @dataclass(frozen=True)
 class Not:
-    operand: "Node"
+    child: "Node"
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Two or more operands of `and` or `or`; exactly two of `xor` or `xnor`."""
+    """Two or more children of `and` or `or`; exactly two of `xor` or `xnor`."""
 
     connective: str
-    operands: tuple["Node", ...]
+    children: tuple["Node", ...]
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Quantified:
 
 @dataclass(frozen=True)
 class Is:
-    operand: "Node"
+    child: "Node"
     truth: str
     negated: bool = False
 
@@ -188,18 +188,18 @@ PLAIN = Random(0)
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The direct operands of an expression, without those about elements."""
+    """The children of an expression, without those about elements."""
     match node:
-        case Not(operand) | Is(operand):
-            return (operand,)
-        case Joined(_, operands):
-            return operands
+        case Not(child) | Is(child):
+            return (child,)
+        case Joined(_, children):
+            return children
         case _:
             return ()
 
 
 def terms(node: Node) -> tuple[Term, ...]:
-    """The terms that an expression compares, not those of its operands."""
+    """The terms that an expression compares, not those of its children."""
     match node:
         case Comparison(left, _, right) | Distinct(left, right):
             return (left, right)
@@ -242,15 +242,15 @@ class Writer:
         match node:
             case Constant(value):
                 return self.word(str(value).lower()), 4
-            case Not(operand):
-                return f"{self.word('not')} {self.node(operand, 3)}", 3
-            case Joined(connective, operands):
+            case Not(child):
+                return f"{self.word('not')} {self.node(child, 3)}", 3
+            case Joined(connective, children):
                 level = LEVELS[connective]
-                inside = [self.node(operands[0], level)]
-                inside += [self.node(operand, level + 1) for operand in operands[1:]]
+                inside = [self.node(children[0], level)]
+                inside += [self.node(child, level + 1) for child in children[1:]]
                 return self.join(f" {self.word(connective)}{self.blank()}", inside), level
-            case Is(operand, truth, negated):
-                written = f"({self.node(operand)}) is {'not ' if negated else ''}{truth}"
+            case Is(child, truth, negated):
+                written = f"({self.node(child)}) is {'not ' if negated else ''}{truth}"
                 return written, 4
             case Quantified(quantifier, list, inner):
                 return f"{self.word(quantifier)}({self.term(list)}, {self.node(inner)})", 4

@@ -124,7 +124,7 @@ def row(random: Random, number: int) -> dict[str, Any]:
 
 
 @dataclass
-class Questions:
+class Expressions:
     """Expressions about a row, or about an element of one of its lists."""
 
     random: Random

@@ -43,17 +43,17 @@ class Sql:
         match node:
             case tree.Constant(value):
                 return str(value).lower()
-            case tree.Not(operand):
-                return f"(not {self.node(operand)})"
-            case tree.Joined("and" | "or" as connective, operands):
-                return "(" + f" {connective} ".join(map(self.node, operands)) + ")"
+            case tree.Not(child):
+                return f"(not {self.node(child)})"
+            case tree.Joined("and" | "or" as connective, children):
+                return "(" + f" {connective} ".join(map(self.node, children)) + ")"
             case tree.Joined(connective, (left, right)):
                 sign = "<>" if connective == "xor" else "="
                 return f"({self.node(left)} {sign} {self.node(right)})"
-            case tree.Is(operand, "unknown", negated):
-                return f"({self.node(operand)} is {'not ' if negated else ''}null)"
-            case tree.Is(operand, truth, negated):
-                return f"({self.node(operand)} is {'not ' if negated else ''}{truth})"
+            case tree.Is(child, "unknown", negated):
+                return f"({self.node(child)} is {'not ' if negated else ''}null)"
+            case tree.Is(child, truth, negated):
+                return f"({self.node(child)} is {'not ' if negated else ''}{truth})"
             case tree.Quantified(quantifier, tree.Attribute(name), inner):
                 return self.quantified(quantifier, self.name(name), inner)
         return self.predicate(node)

@@ -18,7 +18,7 @@ TRUTHS: dict[bool | None, Truth] = {True: "true", False: "false", None: "unknown
 
 @dataclass
 class Table:
-    """Rows and questions about them, in one time zone."""
+    """Rows and expressions about them, in one time zone."""
 
     zone: str
     data: pa.Table
@@ -29,7 +29,7 @@ class Table:
         return len(self.nodes) * int(self.data.num_rows)
 
     def judged(self) -> list[list[Truth | None]]:
-        """For every question, the truth for each row; None if the language leaves it open."""
+        """For every expression, the truth for each row; None if the language leaves it open."""
         setting, given = Setting(time_zone=self.zone), self.data.to_pylist()
         return [[truth_of(node, row, setting) for row in given] for node in self.nodes]
 
@@ -50,11 +50,11 @@ def truth_of(node: Node, row: dict[str, Any], setting: Setting) -> Truth | None:
         return None
 
 
-def tables(random: Random, questions: int, count: int) -> Iterator[Table]:
-    """One table per time zone, with these numbers of questions and rows in total."""
-    share = questions // len(rows.ZONES)
+def tables(random: Random, expressions: int, count: int) -> Iterator[Table]:
+    """One table per time zone, with these numbers of expressions and rows in total."""
+    share = expressions // len(rows.ZONES)
     for zone in rows.ZONES:
-        nodes = [rows.Questions(random).node() for _ in range(share)]
+        nodes = [rows.Expressions(random).node() for _ in range(share)]
         yield Table(zone, rows.table(random, count), nodes)
 
 

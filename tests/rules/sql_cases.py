@@ -89,7 +89,7 @@ def table(random: Random, count: int) -> pa.Table:
 
 
 @dataclass
-class Questions(rows.Questions):
+class Expressions(rows.Expressions):
     """Expressions over rows that combine any column with any operator and literal."""
 
     def leaf(self) -> Node:
@@ -178,7 +178,7 @@ def written(
     """Random expressions with their conditions, or the reasons why they are refused."""
     for _ in range(count):
         try:
-            expression = tamis.parse(text(Questions(random).node()))
+            expression = tamis.parse(text(Expressions(random).node()))
         except tamis.ExpressionError:
             continue  # compares constants, or orders booleans
         try:

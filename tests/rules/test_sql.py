@@ -123,7 +123,7 @@ def test_read_keeps_the_good_ones() -> None:
 
 CASES = int(os.environ.get("TAMIS_FUZZ_CASES", "0"))
 SEED = Random().randrange(1 << 32) if CASES else 3
-QUESTIONS, ROWS = (max(CASES // 20, 100), 100) if CASES else (40, 50)
+EXPRESSIONS, ROWS = (max(CASES // 20, 100), 100) if CASES else (40, 50)
 
 
 def test_conditions_of_spark_mean_what_spark_says() -> None:
@@ -132,8 +132,8 @@ def test_conditions_of_spark_mean_what_spark_says() -> None:
     for zone in rows.ZONES:
         data = rows.table(random, ROWS)
         asked, read = [], []
-        for _ in range(QUESTIONS):
-            node = rows.Questions(random).node()
+        for _ in range(EXPRESSIONS):
+            node = rows.Expressions(random).node()
             try:
                 read.append(sql.parse(SparkSql().node(node), "spark"))
             except RuleError:
@@ -144,7 +144,7 @@ def test_conditions_of_spark_mean_what_spark_says() -> None:
         for one, other, ours, theirs in zip(asked, read, wanted, found, strict=True):
             assert ours == theirs, f"seed {SEED}: {one}\n{other}"
         pairs += len(read) * ROWS
-    assert pairs > QUESTIONS * ROWS * 3 // 2
+    assert pairs > EXPRESSIONS * ROWS * 3 // 2
 
 
 def test_reasons_name_no_classes() -> None:

@@ -14,7 +14,7 @@ from rules.sql_cases import Written, matching, table, written
 
 CASES = int(os.environ.get("TAMIS_FUZZ_CASES", "0"))
 SEED = Random().randrange(1 << 32) if CASES else 17
-QUESTIONS, ROWS = (max(CASES // 20, 100), 100) if CASES else (50, 60)
+EXPRESSIONS, ROWS = (max(CASES // 20, 100), 100) if CASES else (50, 60)
 
 
 def asked_of_duckdb(conditions: list[str], data: Any, zone: str) -> list[set[int]]:
@@ -33,7 +33,7 @@ def test_duckdb_finds_the_rows_that_match(missing: str) -> None:
     random, refused, pairs = Random(SEED), Counter[str](), 0
     for zone in rows.ZONES:
         data = table(random, ROWS)
-        made = list(written(random, QUESTIONS, "duckdb", zone, missing, data.schema))
+        made = list(written(random, EXPRESSIONS, "duckdb", zone, missing, data.schema))
         refused.update(each for each in made if isinstance(each, str))
         good = [each for each in made if isinstance(each, Written)]
         wanted = matching([each.expression for each in good], data, zone, missing)
@@ -44,7 +44,7 @@ def test_duckdb_finds_the_rows_that_match(missing: str) -> None:
                 f"seed {SEED}: {each.expression}\n{each.condition}\n{zone} {wrong}"
             )
         pairs += len(good) * data.num_rows
-    assert pairs > QUESTIONS * ROWS, refused
+    assert pairs > EXPRESSIONS * ROWS, refused
 
 
 COLUMNS = {

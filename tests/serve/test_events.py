@@ -96,7 +96,7 @@ def test_explain(client: httpx.Client) -> None:
     response = client.post("/explain", json={"age": 30}, params={"id": "young-west"}).json()
     (explanation,) = response["explanations"]
     assert explanation["matched"] is False
-    assert [part["truth"] for part in explanation["tree"]["operands"]] == ["false", "unknown"]
+    assert [child["truth"] for child in explanation["tree"]["children"]] == ["false", "unknown"]
     by_default = client.post("/explain", json=EVENT).json()["explanations"]
     assert [one["id"] for one in by_default] == ["young-west", "sale", 7]
     both = client.post("/explain", json=EVENT, params={"id": ["7", "sale"]}).json()

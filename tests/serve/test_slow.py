@@ -202,8 +202,8 @@ def test_explanations_of_long_lists_are_short(tmp_path: Path) -> None:
         event = {"x": list(range(10_000))}
         response = client.post("/explain", json=event, params={"id": "a"})
         (explanation,) = response.json()["explanations"]
-        (operand, *_) = explanation["tree"].get("operands", [explanation["tree"]])
-        assert operand["seen"] == list(range(100))
+        (child, *_) = explanation["tree"].get("children", [explanation["tree"]])
+        assert child["seen"] == list(range(100))
         assert len(response.content) < 1_000_000
 
 

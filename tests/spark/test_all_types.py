@@ -29,7 +29,7 @@ from tamis import spark as ts
 from .test_judge import time_zone
 from .test_properties import PLACEMENTS
 
-QUESTIONS, ROWS = (250, 200) if longer.LONG else (24, 40)
+EXPRESSIONS, ROWS = (250, 200) if longer.LONG else (24, 40)
 ZONE = "Europe/Berlin"
 
 SCHEMA = """row long, tiny byte, small short, i int, l long, f float, d double, money decimal(18,4),
@@ -199,18 +199,18 @@ def condition(draw: Random, columns: list[Column]) -> tuple[str, str]:
     return pair
 
 
-def compiled(spark: SparkSession, questions: list[tuple[str, str]], folder: Path) -> None:
-    rules = [(number, ours) for number, (ours, _) in enumerate(questions)]
+def compiled(spark: SparkSession, expressions: list[tuple[str, str]], folder: Path) -> None:
+    rules = [(number, ours) for number, (ours, _) in enumerate(expressions)]
     frame = spark.createDataFrame(rules, "id long, expression string")
     done = ts.compile(frame, folder, shards=2, time_zone=ZONE)
     assert done.error_count == 0, done.errors.first()
 
 
-def asked_of_spark(frame: DataFrame, questions: list[tuple[str, str]]) -> dict[int, set[int]]:
-    """The questions that are true for each row; few at a time, since Spark plans slowly."""
+def asked_of_spark(frame: DataFrame, expressions: list[tuple[str, str]]) -> dict[int, set[int]]:
+    """The expressions that are true for each row; few at a time, since Spark plans slowly."""
     found = dict[int, set[int]]()
-    for start in range(0, len(questions), 50):
-        part = questions[start : start + 50]
+    for start in range(0, len(expressions), 50):
+        part = expressions[start : start + 50]
         asked = [sf.expr(theirs).alias(f"q{n}") for n, (_, theirs) in enumerate(part, start)]
         for answer in frame.select("row", *asked).collect():
             true = {n for n, _ in enumerate(part, start) if answer[f"q{n}"]}
@@ -223,24 +223,24 @@ def test_tamis_finds_what_spark_finds(
     spark: SparkSession, tmp_path: Path, with_variants: bool
 ) -> None:
     """With variants, batches are read as Python objects; without, as Arrow."""
-    draw = Random(QUESTIONS + with_variants)
+    draw = Random(EXPRESSIONS + with_variants)
     columns = [*COLUMNS, *VARIANTS * 5] if with_variants else COLUMNS
-    questions = [condition(draw, columns) for _ in range(QUESTIONS)]
-    compiled(spark, questions, tmp_path)
+    expressions = [condition(draw, columns) for _ in range(EXPRESSIONS)]
+    compiled(spark, expressions, tmp_path)
     rows = [row(draw, number) for number in range(ROWS)]
     frame = spark.createDataFrame(rows, SCHEMA).coalesce(1)
     frame = frame.withColumn("v", sf.parse_json("json")) if with_variants else frame
     frame = frame.drop("json").cache()
     with time_zone(spark, ZONE):
-        expected = asked_of_spark(frame, questions)
+        expected = asked_of_spark(frame, expressions)
         ts.register(spark, {"judged": tmp_path})
         asked = frame.selectExpr("row", "tamis_match(struct(*), 'judged') as hits").collect()
         found = {answer["row"]: set(answer["hits"]) for answer in asked}
         for number, given in enumerate(rows):
             for n in sorted(found[number] ^ expected[number])[:1]:
-                pytest.fail(f"{questions[n]}\n{n in found[number]} for {given}")
+                pytest.fail(f"{expressions[n]}\n{n in found[number]} for {given}")
         assert found == expected
-        assert sum(map(len, expected.values())) > QUESTIONS * ROWS // 10
+        assert sum(map(len, expected.values())) > EXPRESSIONS * ROWS // 10
         # The other functions give the same matches.
         matched = ts.match(frame, tmp_path, keep=["row"], output="lists").collect()
         assert {answer["row"]: set(answer["subscriptions"]) for answer in matched} == expected

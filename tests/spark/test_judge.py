@@ -11,7 +11,7 @@ from judge.evaluator import Truth
 from judge.sql import SparkSql
 from judge.tables import Table, columns, tables
 
-QUESTIONS, ROWS = (600, 200) if longer.LONG else (40, 50)
+EXPRESSIONS, ROWS = (600, 200) if longer.LONG else (40, 50)
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def time_zone(spark: SparkSession, zone: str) -> Iterator[None]:
 
 
 def asked_of_spark(spark: SparkSession, table: Table) -> list[list[Truth]]:
-    """The truths of all questions; few at a time, since Spark plans long queries slowly."""
+    """The truths of all expressions; few at a time, since Spark plans long queries slowly."""
     frame = spark.createDataFrame(table.data).coalesce(1).cache()
     found: list[list[Truth]] = []
     with time_zone(spark, table.zone):
@@ -42,6 +42,6 @@ def asked_of_spark(spark: SparkSession, table: Table) -> list[list[Truth]]:
 
 def test_spark_agrees_with_the_judge(spark: SparkSession) -> None:
     """On rows that Spark can hold, its own SQL and the judge agree about random conditions."""
-    for table in tables(Random(QUESTIONS), QUESTIONS, ROWS):
+    for table in tables(Random(EXPRESSIONS), EXPRESSIONS, ROWS):
         wrong = list(table.differences(asked_of_spark(spark, table), table.judged()))
         assert not wrong, f"{len(wrong)} differ\n{wrong[0]}"

@@ -13,7 +13,7 @@ from judge.language import Not, text
 from judge.tables import Table, tables
 from tamis import spark as ts
 
-from .test_judge import QUESTIONS, ROWS, asked_of_spark
+from .test_judge import EXPRESSIONS, ROWS, asked_of_spark
 from .test_properties import PLACEMENTS, found
 
 
@@ -23,19 +23,19 @@ def asked_of_tamis(spark: SparkSession, table: Table, folder: Path) -> list[list
     frame = spark.createDataFrame(list(enumerate(asked)), "id long, expression string")
     done = ts.compile(frame, folder, shards=2, time_zone=table.zone)
     assert (done.subscriptions, done.error_count) == (len(asked), 0)
-    rows, questions = range(table.data.num_rows), len(table.nodes)
+    rows, expressions = range(table.data.num_rows), len(table.nodes)
     truths: list[list[Truth]] = [["unknown" for _ in rows] for _ in table.nodes]
     matches = ts.match(spark.createDataFrame(table.data), folder, keep=["row"])
     for match in matches.collect():
-        question, row = match["subscription"], match["row"]
-        assert truths[question % questions][row] == "unknown"
-        truths[question % questions][row] = "true" if question < questions else "false"
+        expression, row = match["subscription"], match["row"]
+        assert truths[expression % expressions][row] == "unknown"
+        truths[expression % expressions][row] = "true" if expression < expressions else "false"
     return truths
 
 
 def test_columns_are_as_spark_has_them(spark: SparkSession, tmp_path: Path) -> None:
     """For random conditions on columns, `match` finds the rows that Spark's own WHERE finds."""
-    for table in tables(Random(QUESTIONS + 1), QUESTIONS, ROWS):
+    for table in tables(Random(EXPRESSIONS + 1), EXPRESSIONS, ROWS):
         ours = asked_of_tamis(spark, table, tmp_path / table.zone.replace("/", "-"))
         wrong = list(table.differences(ours, asked_of_spark(spark, table)))
         assert not wrong, f"{len(wrong)} differ\n{wrong[0]}"

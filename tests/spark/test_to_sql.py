@@ -16,7 +16,7 @@ from tamis.rules import RuleError, sql
 
 from .test_judge import time_zone
 
-QUESTIONS, ROWS = (150, 100) if longer.LONG else (10, 60)
+EXPRESSIONS, ROWS = (150, 100) if longer.LONG else (10, 60)
 SEED = 17
 
 
@@ -45,7 +45,7 @@ def test_spark_finds_the_rows_that_match(spark: SparkSession, missing: Any) -> N
     random, refused, pairs = Random(SEED), Counter[str](), 0
     for zone in rows.ZONES:
         data = table(random, ROWS)
-        made = list(written(random, QUESTIONS, "spark", zone, missing, data.schema))
+        made = list(written(random, EXPRESSIONS, "spark", zone, missing, data.schema))
         refused.update(each for each in made if isinstance(each, str))
         good = [each for each in made if isinstance(each, Written)]
         wanted = matching([each.expression for each in good], data, zone, missing)
@@ -54,7 +54,7 @@ def test_spark_finds_the_rows_that_match(spark: SparkSession, missing: Any) -> N
             wrong = [data.to_pylist()[row] for row in sorted(ours ^ theirs)[:1]]
             assert ours == theirs, f"{each.expression}\n{each.condition}\n{zone} {wrong}"
         pairs += len(good) * data.num_rows
-    assert pairs > QUESTIONS * ROWS, refused
+    assert pairs > EXPRESSIONS * ROWS, refused
 
 
 def test_conditions_that_are_read_find_sparks_own_rows(spark: SparkSession) -> None:
@@ -63,8 +63,8 @@ def test_conditions_that_are_read_find_sparks_own_rows(spark: SparkSession) -> N
     for zone in rows.ZONES:
         data = rows.table(random, ROWS)
         conditions, read = [], []
-        for _ in range(QUESTIONS):
-            condition = SparkSql().node(rows.Questions(random).node())
+        for _ in range(EXPRESSIONS):
+            condition = SparkSql().node(rows.Expressions(random).node())
             try:
                 read.append(sql.parse(condition, "spark"))
             except RuleError:
@@ -76,4 +76,4 @@ def test_conditions_that_are_read_find_sparks_own_rows(spark: SparkSession) -> N
         ):
             assert ours == theirs, f"{condition}\n{zone}"
         pairs += len(read) * ROWS
-    assert pairs > QUESTIONS * ROWS
+    assert pairs > EXPRESSIONS * ROWS

@@ -21,7 +21,7 @@ pub enum IdRef<'a> {
     String(&'a str),
 }
 
-/// The kind of an id precedes its bytes.
+/// The type of an id precedes its bytes.
 const INTEGER: u8 = b'i';
 const STRING: u8 = b's';
 

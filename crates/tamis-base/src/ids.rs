@@ -18,7 +18,7 @@ pub struct Ids {
     /// The ids, if all are integers; otherwise they are in `texts`. Empty if the ids are consecutive.
     integers: Column<i64>,
     texts: Strings,
-    /// Open addressing with linear probing; a position plus one, or 0 if the slot is free. Empty if the ids are
+    /// Open addressing with linear probing; a position plus one, or 0 if the bucket is free. Empty if the ids are
     /// consecutive.
     table: Column<u32>,
     /// The seed of the hash. If the ids are consecutive integers, the first one and their number follow.
@@ -52,7 +52,7 @@ impl IdsBuilder {
     }
 
     /// How many are strings, and how many integers.
-    pub fn kinds(&self) -> (usize, usize) {
+    pub fn type_counts(&self) -> (usize, usize) {
         let strings = self.encoded.as_ref().map_or(0, |encoded| encoded.len() - self.integers.len());
         (strings, self.integers.len())
     }
@@ -347,8 +347,8 @@ mod tests {
         let furthest = ids.iter().zip(0..).map(|(id, position)| {
             assert_eq!(kept.find(id.as_ref()), Some(position));
             let own = xxh3_64_with_seed(&id.as_ref().encode(), kept.numbers[0]) as usize & mask;
-            let slot = kept.table.iter().position(|&found| found == position + 1).unwrap_or_default();
-            slot.wrapping_sub(own) & mask
+            let bucket = kept.table.iter().position(|&found| found == position + 1).unwrap_or_default();
+            bucket.wrapping_sub(own) & mask
         });
         assert!(furthest.max() < Some(200));
     }

@@ -2,7 +2,7 @@
 //!
 //! Tables use open addressing with linear probing and are stored in files as they are. The hash cannot be random, because the
 //! same content must give the same bytes. So its seed is derived from the content, and if some keys still end up far from their
-//! slots, the table is built again with the next seed. To flood a table, an attacker must find keys
+//! buckets, the table is built again with the next seed. To flood a table, an attacker must find keys
 //! that collide under all of these seeds, which depend on the keys.
 
 /// How often a table is rebuilt before it is accepted as it is.
@@ -11,7 +11,7 @@ const ATTEMPTS: u64 = 16;
 /// The seed for the hash of the content itself.
 const CONTENT: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A table of `capacity` slots, a power of two and more than `count`. Each slot has the number of a key plus one, or
+/// A table of `capacity` buckets, a power of two and more than `count`. Each bucket has the number of a key plus one, or
 /// is zero. `hash` returns the hash of a key under a seed. Also returns the seed.
 pub fn place(count: usize, capacity: usize, hash: impl Fn(usize, u64) -> u64) -> (u64, Vec<u32>) {
     let digest = (0..count).fold(count as u64, |digest, key| mix(digest ^ hash(key, CONTENT), CONTENT | 1));
@@ -19,7 +19,7 @@ pub fn place(count: usize, capacity: usize, hash: impl Fn(usize, u64) -> u64) ->
     let mut attempt = 0;
     loop {
         let seed = mix(digest.wrapping_add(attempt), 0xd6e8_feb8_6659_fd93);
-        // With a fifth of the slots free, the unluckiest of many keys is about half this far away.
+        // With a fifth of the buckets free, the unluckiest of many keys is about half this far away.
         let most = if attempt < ATTEMPTS { 64 * (1 + capacity.max(1).ilog2() as usize) } else { usize::MAX };
         if fill(&mut table, count, most, |key| hash(key, seed)) {
             return (seed, table);
@@ -29,20 +29,20 @@ pub fn place(count: usize, capacity: usize, hash: impl Fn(usize, u64) -> u64) ->
     }
 }
 
-/// Puts every key in the first free slot from its own on; false if one ends up more than `most` slots away.
+/// Puts every key in the first free bucket from its own on; false if one ends up more than `most` buckets away.
 fn fill(table: &mut [u32], count: usize, most: usize, hash: impl Fn(usize) -> u64) -> bool {
     let mask = table.len().wrapping_sub(1);
     for key in 0..count {
-        let mut slot = hash(key) as usize & mask;
+        let mut bucket = hash(key) as usize & mask;
         let mut distance = 0;
-        while table[slot] != 0 {
-            slot = (slot + 1) & mask;
+        while table[bucket] != 0 {
+            bucket = (bucket + 1) & mask;
             distance += 1;
         }
         if distance > most {
             return false;
         }
-        table[slot] = key as u32 + 1;
+        table[bucket] = key as u32 + 1;
     }
     true
 }
@@ -82,8 +82,8 @@ mod tests {
         keys.sort_unstable();
         assert!(keys.into_iter().eq(1..=5000));
         let furthest = (0..5000usize).map(|key| {
-            let slot = table.iter().position(|&found| found == key as u32 + 1).unwrap();
-            slot.wrapping_sub(mix(key as u64 ^ seed, 0xa076_1d64_78bd_642f) as usize) & 8191
+            let bucket = table.iter().position(|&found| found == key as u32 + 1).unwrap();
+            bucket.wrapping_sub(mix(key as u64 ^ seed, 0xa076_1d64_78bd_642f) as usize) & 8191
         });
         assert!(furthest.max().unwrap() < 500);
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::{GraphSnapshot, NodeNumber, Strategy, Working};
+use super::{GraphScratch, GraphSnapshot, NodeNumber, Strategy};
 use crate::error::{Error, Result};
 use crate::event::{Event, OnError, RefusedEvents};
 use crate::id::IdRef;
@@ -67,7 +67,7 @@ impl GraphSnapshot {
     ) -> Result<ArrowMatches> {
         let mut found = Found::new(self.ids().next().transpose()?);
         let mut refused = RefusedEvents::new(on_error);
-        let (mut event, mut working) = (Event::default(), Working::default());
+        let (mut event, mut working) = (Event::default(), GraphScratch::default());
         for row in 0..rows.events.len() {
             if rows.stop.load(Ordering::Relaxed) {
                 break;
@@ -103,11 +103,11 @@ struct Found {
 }
 
 impl Found {
-    /// Nothing yet; an Arrow column holds ids of one kind, which is that of the graph's first node.
+    /// Nothing yet; an Arrow column holds ids of one type, which is that of the graph's first node.
     fn new(first: Option<IdRef<'_>>) -> Found {
         let strings = matches!(first, Some(IdRef::String(_)));
-        let (kind, ids) = (if strings { DataType::Utf8 } else { DataType::Int64 }, Ids::new(strings));
-        let fields = vec![Field::new("event", DataType::UInt64, false), Field::new("node", kind, false)];
+        let (id_type, ids) = (if strings { DataType::Utf8 } else { DataType::Int64 }, Ids::new(strings));
+        let fields = vec![Field::new("event", DataType::UInt64, false), Field::new("node", id_type, false)];
         let schema = Arc::new(Schema::new(fields));
         Found { schema, complete: Vec::new(), rows: Vec::new(), ids, bytes: 0 }
     }
@@ -121,7 +121,7 @@ impl Found {
         }
         self.ids.push(id).map_err(|_| {
             let message = "the graph has ids that are strings and ids that are integers, and an Arrow column \
-                           holds one kind; give all ids one type";
+                           holds ids of one type; give all ids the same type";
             Error::Graph(message.into())
         })?;
         self.rows.push(row);

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use super::draft::NONE;
+use super::scratch::{GraphScratch, REACHABLE, RESULT};
 use super::snapshot::{GraphSnapshot, NodeNumber, damaged};
-use super::working::{REACHABLE, RESULT, Working};
 use crate::csr;
 use crate::error::Result;
 use crate::event::Event;
@@ -56,11 +56,11 @@ impl fmt::Display for GraphElement {
 impl GraphSnapshot {
     /// Why the event reaches `target` from `source`, or does not. Fails at the event's deadline, if it has one.
     pub fn explain(&self, event: &Event, source: NodeNumber, target: NodeNumber) -> Result<Route> {
-        let mut working = Working::default();
+        let mut working = GraphScratch::default();
         self.guard(&mut working, |working| self.route(event, source.0, target.0, working))?
     }
 
-    fn route(&self, event: &Event, source: u32, target: u32, working: &mut Working) -> Result<Route> {
+    fn route(&self, event: &Event, source: u32, target: u32, working: &mut GraphScratch) -> Result<Route> {
         working.begin(self.numbers(), event);
         working.memo.begin(&self.segment.programs, event);
         let mut parents = vec![NONE; self.numbers()];
@@ -127,7 +127,7 @@ impl GraphSnapshot {
     /// The nodes that were reached and refuse, and from which a path leads to the target that passes
     /// neither another of them nor a node that was reached and takes the event. Every path from the
     /// source leads over one: the last of its nodes that was reached. Incomplete once the time is up.
-    fn cut(&self, source: u32, target: u32, working: &mut Working) -> Vec<u32> {
+    fn cut(&self, source: u32, target: u32, working: &mut GraphScratch) -> Vec<u32> {
         let count = self.numbers();
         let (mut sources, mut targets) = (Vec::new(), Vec::new());
         for node in (0..count as u32).filter(|&node| !self.is_removed(node)) {

@@ -36,7 +36,7 @@
 //! | `programs` | is an expression true on an event, if only a few of many expressions are needed? |
 //! | `segment`, `validate`, `tail` | what is the compiled part of a graph, does a file contain one, and what has changed since? |
 //! | `snapshot` | what is a graph at one moment? |
-//! | `working`, `costs`, `cursor` | what does a search keep, and which valid node comes next? |
+//! | `scratch`, `costs`, `cursor` | what does a search keep, and which valid node comes next? |
 //! | `evaluate` | which nodes does an event reach? One file per strategy |
 //! | `top`, `explain` | which of these nodes have the highest value, and on which path is a node reached? |
 //! | `arrow`, `storage` | how are Arrow batches matched, and how is a graph stored on disk? |
@@ -52,6 +52,7 @@ mod evaluate;
 mod explain;
 mod order;
 mod programs;
+mod scratch;
 mod segment;
 mod snapshot;
 mod storage;
@@ -60,7 +61,6 @@ mod tail;
 mod tests;
 mod top;
 mod validate;
-mod working;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,9 +79,9 @@ pub use batch::Batch;
 pub use change::Change;
 pub use evaluate::{Search, Strategy};
 pub use explain::{GraphElement, Refusal, Route};
+pub use scratch::{Counts, GraphScratch};
 pub use snapshot::{GraphEdge, GraphSnapshot, GraphStats, NodeNumber};
 pub use top::{Delivery, Ranking};
-pub use working::{Counts, Working};
 
 use crate::error::{Error, Result};
 use crate::event::Attributes;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::draft::{DraftEdge, GraphDraft, NONE};
+use super::scratch::{GraphScratch, Pool};
 use super::segment::Segment;
-use super::tail::{Condition, Ground, Patch, Tail};
-use super::working::{Pool, Working};
+use super::tail::{Ground, Patch, PreparedExpression, Tail};
 use super::{TAIL, TAIL_PART};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
@@ -43,7 +43,7 @@ pub(super) enum Constraint<'a> {
     /// It has a compiled expression.
     Compiled(u32),
     /// It has an expression newer than the compiled ones.
-    Newer(&'a Condition),
+    Newer(&'a PreparedExpression),
 }
 
 impl GraphSnapshot {
@@ -149,7 +149,7 @@ impl GraphSnapshot {
 
     /// Whether the event makes a node valid. The caller asks once per node.
     #[inline]
-    pub(super) fn is_valid(&self, node: u32, event: &Event, working: &mut Working) -> bool {
+    pub(super) fn is_valid(&self, node: u32, event: &Event, working: &mut GraphScratch) -> bool {
         match self.constraint(node) {
             Constraint::Removed => false,
             Constraint::None => true,
@@ -173,7 +173,7 @@ impl GraphSnapshot {
 
     /// Writes the nodes that the event makes valid and that can be reached into `working.valid`,
     /// ascending.
-    pub(super) fn find_valid(&self, event: &Event, working: &mut Working) {
+    pub(super) fn find_valid(&self, event: &Event, working: &mut GraphScratch) {
         working.slots.clear();
         self.segment.matcher.matches(event, &mut working.scratch, &mut working.slots);
         working.timer.look();
@@ -201,7 +201,7 @@ impl GraphSnapshot {
 
     /// Writes the nodes that changed since the graph was compiled, and that the event makes valid, into
     /// `working.valid`, ascending. They are evaluated one by one.
-    pub(super) fn find_changed(&self, event: &Event, working: &mut Working) {
+    pub(super) fn find_changed(&self, event: &Event, working: &mut GraphScratch) {
         let mut changed: Vec<u32> = self.tail.patches.keys().copied().collect();
         changed.sort_unstable();
         changed.retain(|&node| self.is_valid(node, event, working));

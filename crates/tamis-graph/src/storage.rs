@@ -11,7 +11,7 @@ use super::segment::Segment;
 use super::snapshot::damaged;
 use crate::error::Result;
 use crate::event::Attributes;
-use crate::folder::manifest::{self, Entry, ManifestKind};
+use crate::folder::manifest::{self, FileEntry, ManifestKind};
 use crate::folder::{Folder, open_manifest};
 use crate::limits::Limits;
 use crate::sections::{OpenOptions, SectionReader, Sections};
@@ -41,7 +41,7 @@ impl Graph {
         snapshot.segment.write(&mut sections);
         let (file, checksum) = folder.write_sections(SEGMENT, snapshot.len(), &sections)?;
         let missing = manifest::missing_name(self.missing());
-        let entry = [Entry { file: file.clone(), checksum, compiled: true, ..Entry::default() }];
+        let entry = [FileEntry { file: file.clone(), checksum, compiled: true, ..FileEntry::default() }];
         let settings = [("missing", missing), ("time_zone", snapshot.attributes.time_zone().name())];
         let text = manifest::write(ManifestKind::Graph, &settings, &[], &[("segments", &entry)]);
         folder.publish(ManifestKind::Graph, &text, &[SEGMENT], &[&file])

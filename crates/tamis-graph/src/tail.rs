@@ -24,13 +24,13 @@ pub(super) type Patches = HashTrieMapSync<u32, Patch, ahash::RandomState>;
 
 /// One expression, prepared for being evaluated on an event.
 #[derive(Debug)]
-pub(super) struct Condition {
+pub(super) struct PreparedExpression {
     pub expression: Expression,
     pub program: Programs,
     scores: OnceLock<Scores>,
 }
 
-impl Condition {
+impl PreparedExpression {
     pub fn scores(&self, attributes: &Attributes, missing: Missing) -> &Scores {
         self.scores.get_or_init(|| Scores::new([&self.expression], attributes, missing))
     }
@@ -48,7 +48,7 @@ pub(super) struct Added {
 pub(super) struct Patch {
     pub removed: bool,
     /// The new expression, if it changed: none, or this one.
-    pub condition: Option<Option<Arc<Condition>>>,
+    pub condition: Option<Option<Arc<PreparedExpression>>>,
     /// New edges: their targets and costs.
     pub added: VectorSync<(u32, f64)>,
     /// The targets of compiled edges that are gone.
@@ -166,7 +166,7 @@ impl Tail {
     fn constrain(&mut self, ground: Ground<'_>, node: u32, expression: Option<&Expression>) {
         let condition = expression.map(|expression| {
             let program = Programs::new([expression], ground.attributes, ground.missing);
-            Arc::new(Condition { expression: expression.clone(), program, scores: OnceLock::new() })
+            Arc::new(PreparedExpression { expression: expression.clone(), program, scores: OnceLock::new() })
         });
         self.patch(node, |patch| patch.condition = Some(condition));
     }

@@ -8,10 +8,10 @@ use super::cursor::ListCursor;
 use super::draft::{DraftEdge, GraphDraft, NONE};
 use super::evaluate::{Run, Strategy};
 use super::order::Order;
+use super::scratch::{COMPONENT, GraphScratch, REACHABLE, RESULT, VALID};
 use super::segment::Segment;
 use super::snapshot::GraphSnapshot;
 use super::tail::Tail;
-use super::working::{COMPONENT, REACHABLE, RESULT, VALID, Working};
 use crate::event::{Attributes, Event};
 use crate::expression::parse;
 use crate::limits::Limits;
@@ -59,15 +59,15 @@ fn row(node: impl Into<Option<u32>>, reachable: &[u32], results: &[u32]) -> Row 
 }
 
 /// Runs a strategy with the index that the compiled expressions are, and notes every step.
-fn trace(graph: &GraphSnapshot, source: u32, strategy: Strategy) -> (Vec<Row>, Working) {
-    let mut working = Working::default();
+fn trace(graph: &GraphSnapshot, source: u32, strategy: Strategy) -> (Vec<Row>, GraphScratch) {
+    let mut working = GraphScratch::default();
     let mut event = Event::default();
     event.decode_json(br#"{"label": "A"}"#, graph.attributes(), &Limits::default()).unwrap();
     let mut run = Run::new(graph, &event, source, strategy, &mut working);
     graph.find_valid(&event, &mut working);
     let valid = working.valid.clone();
     let mut cursor = ListCursor::new(&valid);
-    let state = |node, working: &Working| row(node, &working.marked(REACHABLE), &working.marked(RESULT));
+    let state = |node, working: &GraphScratch| row(node, &working.marked(REACHABLE), &working.marked(RESULT));
     let mut rows = vec![state(None, &working)];
     while let Some(node) = run.step(graph, &mut working, &mut cursor) {
         rows.push(state(Some(node), &working));

@@ -8,8 +8,8 @@
 use std::cmp::Reverse;
 
 use super::costs::{Costs, Offer};
+use super::scratch::{GraphScratch, REACHABLE, RESULT, VALID};
 use super::snapshot::{Constraint, GraphSnapshot, NodeNumber, damaged};
-use super::working::{REACHABLE, RESULT, VALID, Working};
 use crate::error::Result;
 use crate::event::Event;
 use crate::id::Id;
@@ -53,7 +53,7 @@ impl GraphSnapshot {
         source: NodeNumber,
         ranking: Ranking,
         weights: &EventWeights,
-        working: &mut Working,
+        working: &mut GraphScratch,
     ) -> Result<Vec<Delivery>> {
         self.guard(working, |working| self.best(event, source.0, ranking, weights, working))?
     }
@@ -64,7 +64,7 @@ impl GraphSnapshot {
         source: u32,
         ranking: Ranking,
         weights: &EventWeights,
-        working: &mut Working,
+        working: &mut GraphScratch,
     ) -> Result<Vec<Delivery>> {
         working.begin(self.numbers(), event);
         working.memo.begin(&self.segment.programs, event);
@@ -123,7 +123,7 @@ impl GraphSnapshot {
         spent: f64,
         event: &Event,
         max_cost: f64,
-        working: &mut Working,
+        working: &mut GraphScratch,
         costs: &mut Costs,
     ) {
         self.each_edge(node, |child, cost| {
@@ -158,7 +158,7 @@ impl GraphSnapshot {
         event: &Event,
         scores: &Scores,
         weights: &EventWeights,
-        working: &mut Working,
+        working: &mut GraphScratch,
     ) -> f64 {
         let score = match self.constraint(node) {
             Constraint::Removed | Constraint::None => Some(0.0),

@@ -14,7 +14,7 @@ use tamis::explain::explain;
 use tamis::rank::{EventWeights, ScoreScratch, Scores};
 use tamis::storage::OpenOptions;
 use tamis::{Event, Expression, Id, IdRef, Limits, Missing, Truth, parse};
-use tamis_graph::{Batch, Change, Counts, Delivery, Graph, GraphSnapshot, Ranking, Strategy, Working};
+use tamis_graph::{Batch, Change, Counts, Delivery, Graph, GraphScratch, GraphSnapshot, Ranking, Strategy};
 
 /// The definition: what was added and not removed, and a fixed point over it.
 #[derive(Debug, Default, Clone)]
@@ -126,7 +126,7 @@ fn run(
         IdRef::String(text) => panic!("{text}"),
     };
     let counts = snapshot
-        .matches(&event, source, strategy, sinks, &mut Working::default(), |id| found.push(number(id)))
+        .matches(&event, source, strategy, sinks, &mut GraphScratch::default(), |id| found.push(number(id)))
         .unwrap();
     // The stream gives the same, in the same order.
     let mut search = snapshot.search(event, source, strategy, sinks).unwrap();
@@ -198,8 +198,9 @@ fn check_top(
         [(100, f64::INFINITY), (3, f64::INFINITY), (1, f64::INFINITY), (100, 2.0), (0, 1.0)]
     {
         let ranking = Ranking { most, max_cost, sinks_only: false };
-        let best =
-            snapshot.top(event, number, ranking, &EventWeights::default(), &mut Working::default()).unwrap();
+        let best = snapshot
+            .top(event, number, ranking, &EventWeights::default(), &mut GraphScratch::default())
+            .unwrap();
         let wanted = sorted.iter().filter(|(.., cost)| *cost <= max_cost).take(most);
         let wanted: Vec<(Id, f64, f64)> =
             wanted.map(|&(node, value, cost)| (node.into(), value, cost)).collect();
@@ -437,7 +438,7 @@ fn a_damaged_file_is_an_error_and_never_a_crash() {
         }
         let Some(source) = snapshot.find(&3.into()) else { continue };
         for strategy in Strategy::ALL {
-            let _ = snapshot.matches(&event, source, strategy, true, &mut Working::default(), |_| ());
+            let _ = snapshot.matches(&event, source, strategy, true, &mut GraphScratch::default(), |_| ());
         }
         graph.add_edge(1.into(), 2.into(), None, 1.0).unwrap();
         assert!(graph.save(&folder.0).is_err(), "what is damaged must not be copied");
@@ -490,7 +491,9 @@ fn old_snapshots_do_not_change() {
     let source = before.find(&0.into()).unwrap();
     let mut seen = 0;
     before
-        .matches(&Event::default(), source, Strategy::Auto, false, &mut Working::default(), |_| seen += 1)
+        .matches(&Event::default(), source, Strategy::Auto, false, &mut GraphScratch::default(), |_| {
+            seen += 1
+        })
         .unwrap();
     assert_eq!((seen, before.len()), (100, 101));
     assert_eq!(count(&graph, 0, Strategy::Auto), 49);

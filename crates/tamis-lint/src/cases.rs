@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::implication::Question;
+use super::implication::PreparedTest;
 use crate::expression::distribute::{Outer, distribute};
 use crate::expression::{Function, NormalForm, NormalNode, SignedPredicate, Term, Test};
 use crate::truth::Missing;
@@ -33,7 +33,7 @@ pub(super) type Case = Box<[SignedPredicateId]>;
 
 /// A signed predicate, taken apart.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct SignedTest {
     /// The attribute whose values it is about.
     pub values: u32,
     /// The attribute that must have a value or not.
@@ -42,7 +42,7 @@ pub(super) struct Known {
     allowed: u8,
     pub negated: bool,
     /// The test of the values, if any.
-    pub question: Option<Question>,
+    pub test: Option<PreparedTest>,
 }
 
 /// The distinct signed predicates of many expressions, whatever their weights.
@@ -51,7 +51,7 @@ pub(super) struct SignedPredicates {
     missing: Missing,
     names: HashMap<Arc<str>, u32, ahash::RandomState>,
     numbers: HashMap<(Arc<str>, Test, bool), SignedPredicateId, ahash::RandomState>,
-    known: Vec<Known>,
+    known: Vec<SignedTest>,
 }
 
 impl SignedPredicates {
@@ -64,7 +64,7 @@ impl SignedPredicates {
         }
     }
 
-    pub fn get(&self, signed: SignedPredicateId) -> &Known {
+    pub fn get(&self, signed: SignedPredicateId) -> &SignedTest {
         &self.known[signed as usize]
     }
 
@@ -110,15 +110,10 @@ impl SignedPredicates {
         *self.names.entry(name).or_insert(next)
     }
 
-    fn take_apart(&mut self, signed: &SignedPredicate) -> Known {
+    fn take_apart(&mut self, signed: &SignedPredicate) -> SignedTest {
         let values = self.name(signed.attribute.clone());
-        let known = |presence, allowed, question| Known {
-            values,
-            presence,
-            allowed,
-            negated: signed.negated,
-            question,
-        };
+        let known =
+            |presence, allowed, test| SignedTest { values, presence, allowed, negated: signed.negated, test };
         let sign = |holds: u8, fails: u8| if signed.negated { fails } else { holds };
         match &signed.test {
             Test::Exists => return known(values, sign(VALUES | NULL, MISSING), None),
@@ -144,7 +139,7 @@ impl SignedPredicates {
             Missing::Unknown => VALUES,
             Missing::False => VALUES | NULL | MISSING,
         };
-        known(presence, sign(VALUES, fails), Some(Question::new(signed.test.clone())))
+        known(presence, sign(VALUES, fails), Some(PreparedTest::new(signed.test.clone())))
     }
 
     /// Whether signed predicates do not contradict each other, as far as is known.
@@ -159,16 +154,20 @@ impl SignedPredicates {
         all().all(|one| self.is_possible_beside(one, all()))
     }
 
-    fn is_possible_beside<'a>(&self, one: &Known, all: impl Iterator<Item = &'a Known> + Clone) -> bool {
+    fn is_possible_beside<'a>(
+        &self,
+        one: &SignedTest,
+        all: impl Iterator<Item = &'a SignedTest> + Clone,
+    ) -> bool {
         let allowed = all
             .clone()
             .filter(|other| other.presence == one.presence)
             .fold(VALUES | NULL | MISSING, |allowed, other| allowed & other.allowed);
-        let Some(question) = one.question.as_ref().filter(|_| !one.negated) else { return allowed != 0 };
+        let Some(test) = one.test.as_ref().filter(|_| !one.negated) else { return allowed != 0 };
         let refused = all
             .filter(|other| other.negated && other.values == one.values)
-            .filter_map(|other| other.question.as_ref());
-        allowed & VALUES != 0 && !question.is_covered(refused)
+            .filter_map(|other| other.test.as_ref());
+        allowed & VALUES != 0 && !test.is_covered(refused)
     }
 }
 

@@ -9,16 +9,16 @@ use crate::expression::Test;
 use crate::matcher::extend::Check;
 use crate::value::{Family, Value};
 
-/// A test, with what it takes to put it to values.
+/// A test, prepared to be tried on values.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct PreparedTest {
     pub test: Test,
     check: Check,
 }
 
-impl Question {
-    pub fn new(test: Test) -> Question {
-        Question { check: Check::new(&test), test }
+impl PreparedTest {
+    pub fn new(test: Test) -> PreparedTest {
+        PreparedTest { check: Check::new(&test), test }
     }
 
     /// Whether no value passes.
@@ -31,7 +31,7 @@ impl Question {
     }
 
     /// Whether every value that passes passes one of `others`.
-    pub fn is_covered<'a>(&self, others: impl Iterator<Item = &'a Question> + Clone) -> bool {
+    pub fn is_covered<'a>(&self, others: impl Iterator<Item = &'a PreparedTest> + Clone) -> bool {
         let passes = |value: &Value| others.clone().any(|other| other.check.holds(value.as_ref()));
         match &self.test {
             _ if self.is_empty() => true,
@@ -122,9 +122,9 @@ mod tests {
     use super::*;
     use tamis::{Limits, parse};
 
-    fn question(text: &str) -> Question {
+    fn prepared(text: &str) -> PreparedTest {
         let expression = parse(&format!("a {text}"), &Limits::default()).unwrap();
-        Question::new(expression.predicates().next().unwrap().test().clone())
+        PreparedTest::new(expression.predicates().next().unwrap().test().clone())
     }
 
     #[test]
@@ -156,8 +156,8 @@ mod tests {
             ("matches 'a'", &["matches 'a'"], true),
             ("> 3", &["<= 4", "> 4"], false),
         ] {
-            let others: Vec<Question> = others.iter().map(|other| question(other)).collect();
-            assert_eq!(question(test).is_covered(others.iter()), expected, "{test}");
+            let others: Vec<PreparedTest> = others.iter().map(|other| prepared(other)).collect();
+            assert_eq!(prepared(test).is_covered(others.iter()), expected, "{test}");
         }
     }
 }

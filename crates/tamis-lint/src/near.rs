@@ -54,16 +54,16 @@ impl<'s> Near<'s> {
             return None;
         }
         let lengths = name.len().saturating_sub(allowed)..=name.len() + allowed;
-        let candidates = lengths.filter_map(|length| self.lengths.get(&length)).flatten();
+        let similar = lengths.filter_map(|length| self.lengths.get(&length)).flatten();
         let mut best = None;
-        for candidate in candidates {
+        for known in similar {
             self.compared += 1;
             if self.exhausted() {
                 return None;
             }
-            let distance = strsim::osa_distance(name, candidate);
+            let distance = strsim::osa_distance(name, known);
             if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
-                best = Some((distance, *candidate));
+                best = Some((distance, *known));
             }
         }
         best.map(|(_, name)| name)

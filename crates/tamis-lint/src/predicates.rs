@@ -187,15 +187,15 @@ impl<'s> Predicates<'s> {
         let term = predicate.term();
         let name = term.name();
         self.term(&term, place, report);
-        for part in resolve_predicate(predicate, self.attributes.time_zone()) {
-            let Node::Predicate(part) = part else { continue };
-            let seen = self.seen(part.attribute());
-            let unseen = families(part.test()).into_iter().find(|family| !seen.has(*family));
+        for node in resolve_predicate(predicate, self.attributes.time_zone()) {
+            let Node::Predicate(resolved) = node else { continue };
+            let seen = self.seen(resolved.attribute());
+            let unseen = families(resolved.test()).into_iter().find(|family| !seen.has(*family));
             // A reading that is not a time, address or version is a boolean that no expression uses.
             let (Some(family), true) = (unseen, seen.has_values()) else { continue };
             let plain = self.seen(&name);
             let plain = if plain.has_values() { plain } else { seen };
-            let bare = *part.test() == Test::Equal(Value::Boolean(true)) && plain.has(Family::String);
+            let bare = *resolved.test() == Test::Equal(Value::Boolean(true)) && plain.has(Family::String);
             let attribute = shown(&name);
             let make = || {
                 let mut message = format!(
@@ -205,7 +205,7 @@ impl<'s> Predicates<'s> {
                     plain.types(),
                     plain.events
                 );
-                if part.attribute() != &name && plain.has(Family::String) {
+                if resolved.attribute() != &name && plain.has(Family::String) {
                     message.push_str(", and none of its texts can be read as one");
                 }
                 if bare {
@@ -233,8 +233,8 @@ impl<'s> Predicates<'s> {
         };
         let seen = self.sample.types_of(&path);
         let meets = |family: Family| FAMILIES.iter().any(|one| seen.has(*one) && can_meet(*one, family));
-        let asked = resolve_predicate(predicate, self.attributes.time_zone()).into_iter().flat_map(|part| {
-            if let Node::Predicate(part) = part { families(part.test()) } else { Vec::new() }
+        let asked = resolve_predicate(predicate, self.attributes.time_zone()).into_iter().flat_map(|node| {
+            if let Node::Predicate(resolved) = node { families(resolved.test()) } else { Vec::new() }
         });
         let unmet = asked.into_iter().find(|family| FAMILIES.contains(family) && !meets(*family));
         let (Some(family), true) = (unmet, seen.has_values()) else { return };

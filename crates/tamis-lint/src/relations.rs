@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::cases::{Case, Known, SignedPredicates};
+use super::cases::{Case, SignedPredicates, SignedTest};
 use super::{Finding, FindingKind, Report};
 use crate::error::{Error, Result};
 use crate::expression::{Expression, NormalForm, Test, TruthTest, normalise, resolve};
@@ -208,7 +208,7 @@ impl Relations {
         for &signed in cases.iter().flat_map(|cases| cases[0].iter()) {
             let signed = self.signed_predicates.get(signed);
             keys.push(Key::Attribute(signed.presence));
-            match signed.question.as_ref().map(|question| &question.test) {
+            match signed.test.as_ref().map(|prepared| &prepared.test) {
                 Some(Test::Equal(value)) if !signed.negated => {
                     keys.push(Key::Value(signed.values, value.clone()));
                 }
@@ -247,8 +247,8 @@ impl Relations {
 }
 
 /// The keys under which a signed predicate is filed that must be contradicted.
-fn keys_of(signed: &Known) -> Vec<Key> {
-    match signed.question.as_ref().map(|question| &question.test) {
+fn keys_of(signed: &SignedTest) -> Vec<Key> {
+    match signed.test.as_ref().map(|prepared| &prepared.test) {
         Some(Test::Equal(value)) if signed.negated => vec![Key::Value(signed.values, value.clone())],
         Some(Test::In(values)) if signed.negated && values.len() <= SET => {
             values.iter().map(|value| Key::Value(signed.values, value.clone())).collect()

@@ -24,8 +24,9 @@
 //! | `forest` | which trees over conjunctions represent the expressions? |
 //! | `dewey`, `interval` | which trees are true, given labels of their true leaves? over `forest` |
 //! | `atree` | the A-Tree, over `predicates` |
-//! | `kinds` | the algorithms by name |
+//! | `algorithms` | the algorithms by name |
 
+mod algorithms;
 mod atree;
 mod cnf;
 mod conjunction;
@@ -34,16 +35,15 @@ mod fallback;
 mod forest;
 mod interval;
 mod kindex;
-mod kinds;
 mod postings;
 mod predicates;
 mod scratch;
 #[cfg(test)]
 mod testing;
 
+pub use algorithms::{ALGORITHMS, ATREE, CNF, DEWEY, INTERVAL, KINDEX, SKIPPING, algorithm};
 pub use atree::{ATree, ATreeOptions, ATreeStats};
 pub use cnf::Cnf;
 pub use dewey::Dewey;
 pub use interval::{Interval, IntervalOptions};
 pub use kindex::{KIndex, KIndexCursor, KIndexOptions};
-pub use kinds::{ALGORITHMS, ATREE, CNF, DEWEY, INTERVAL, KINDEX, SKIPPING, algorithm};

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use tamis::Limits;
 use tamis::event::{ArrowEvents, OnError};
-use tamis::index::{ArrowMatches, ArrowQuestion, ArrowRows, Batching, Counts};
+use tamis::index::{ArrowMatches, ArrowQuery, ArrowRows, Batching, Counts};
 use tamis::matcher::Evaluation;
 
 use crate::batch::{Ask, Asked};
@@ -31,13 +31,13 @@ pub fn match_batch<'py>(
     let mut batching =
         Batching { threads, evaluation: Evaluation::Auto, on_error: *on_error, selection: *selection };
     let mut counts = Counts::default();
-    let question = match ask {
+    let query = match ask {
         Ask::All { metadata, evaluation } => {
             batching.evaluation = *evaluation;
-            Some(ArrowQuestion::All { metadata: *metadata })
+            Some(ArrowQuery::All { metadata: *metadata })
         }
-        Ask::Top(most, weights) => Some(ArrowQuestion::Top(*most, weights)),
-        Ask::First(most) => Some(ArrowQuestion::First(*most)),
+        Ask::Top(most, weights) => Some(ArrowQuery::Top(*most, weights)),
+        Ask::First(most) => Some(ArrowQuery::First(*most)),
         Ask::Json { .. } | Ask::Count(_) => None,
     };
     let matched = |batch: &RecordBatch, first: u64| {
@@ -51,16 +51,16 @@ pub fn match_batch<'py>(
         let events = events.map_err(|error| error::raise(py, &error))?;
         let matched = interruptible(py, |stop| {
             let rows = ArrowRows { events: &events, first, limits, stop };
-            let Some(question) = question else {
+            let Some(query) = query else {
                 let refused = snapshot.count_arrow(rows, batching, &mut counts)?;
                 return Ok(ArrowMatches { schema: Schema::empty().into(), batches: Vec::new(), refused });
             };
-            snapshot.match_arrow(rows, question, batching)
+            snapshot.match_arrow(rows, query, batching)
         })?;
         matched.map_err(|error| error::raise(py, &error))
     };
     let (batches, schema, refusals) = each(py, events, *on_error, matched)?;
-    if question.is_some() {
+    if query.is_some() {
         return table(py, batches, schema, refusals);
     }
     let counted = py.detach(|| snapshot.counted_arrow(&counts));

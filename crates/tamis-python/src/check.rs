@@ -205,8 +205,8 @@ impl Survey<'_> {
         self.inside(&name, field.data_type(), depth);
     }
 
-    fn inside(&mut self, name: &str, kind: &DataType, depth: usize) {
-        match kind {
+    fn inside(&mut self, name: &str, data_type: &DataType, depth: usize) {
+        match data_type {
             _ if depth > DEEPEST => {}
             DataType::Null => {}
             DataType::Struct(fields) => fields.iter().for_each(|field| self.column(name, field, depth + 1)),
@@ -215,11 +215,11 @@ impl Survey<'_> {
             | DataType::FixedSizeList(item, _)
             | DataType::ListView(item)
             | DataType::LargeListView(item) => self.inside(name, item.data_type(), depth + 1),
-            kind => {
-                let family = match kind {
+            data_type => {
+                let family = match data_type {
                     DataType::Boolean => Some(Family::Boolean),
                     DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Some(Family::String),
-                    kind if kind.is_numeric() => Some(Family::Number),
+                    data_type if data_type.is_numeric() => Some(Family::Number),
                     _ => None,
                 };
                 self.sample.see_value(name, family);

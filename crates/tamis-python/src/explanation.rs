@@ -34,7 +34,7 @@ impl Explanation {
 
     /// The explanation as nested dicts.
     ///
-    /// Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute`
+    /// Every node has `text` and `truth`; a connective has `children`; a predicate has `attribute`
     /// and `seen`: a list of the values, None for a null, `"missing"` for a missing attribute. A
     /// comparison of two terms has `right` and `right_seen` for the term on its right.
     ///
@@ -53,7 +53,7 @@ impl Explanation {
     #[pyo3(signature = (*, most=None))]
     fn to_dict<'py>(&self, py: Python<'py>, most: Option<usize>) -> PyResult<Bound<'py, PyDict>> {
         let root = PyDict::new(py);
-        // For every open connective: its list of operands, and the number of operands still to
+        // For every open connective: its list of children, and the number of children still to
         // come.
         let mut open: Vec<(Bound<'py, PyList>, usize)> = Vec::new();
         for (position, step) in self.0.steps().iter().enumerate() {
@@ -80,7 +80,7 @@ impl Explanation {
                 *remaining -= 1;
             }
             let shown = step.elements.map_or(0, |counts| counts.shown);
-            for (key, count) in [("operands", step.children), ("elements", shown)] {
+            for (key, count) in [("children", step.children), ("elements", shown)] {
                 if count > 0 {
                     let below = PyList::empty(py);
                     node.set_item(key, &below)?;

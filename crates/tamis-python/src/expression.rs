@@ -82,14 +82,14 @@ impl Expression {
                 .map(|predicate| Expression(predicate.into()))
                 .map_err(|error| error::raise(py, &error));
         }
-        let Some((kind, negated)) = tamis::expression::Operator::from_spelling(operator) else {
+        let Some((positive, negated)) = tamis::expression::Operator::from_spelling(operator) else {
             return Err(error::expression(py, &format!("there is no operator `{operator}`")));
         };
         if let [right] = &operands[..]
             && let Ok(right) = right.cast::<Term>()
         {
             let right = right.get().0.clone();
-            let comparison = tamis::expression::Comparison::from_spelling(kind.spelling(false));
+            let comparison = tamis::expression::Comparison::from_spelling(positive.spelling(false));
             let Some(comparison) = comparison.filter(|_| weights.is_empty()) else {
                 let message = format!("`{operator}` takes a constant, not a term, and a term has no weight");
                 return Err(error::expression(py, &message));
@@ -109,8 +109,8 @@ impl Expression {
             Refusal::Reason(reason) => error::expression(py, &format!("`{left} {operator}`: {reason}")),
             Refusal::Python(failure) => failure,
         })?;
-        let operand = match (kind, values.len()) {
-            (kind, _) if kind.takes() == tamis::expression::Takes::Set => {
+        let operand = match (positive, values.len()) {
+            (positive, _) if positive.takes() == tamis::expression::Takes::Set => {
                 tamis::expression::Operand::Set(values)
             }
             (_, 0) => tamis::expression::Operand::Nothing,
@@ -124,7 +124,7 @@ impl Expression {
             }
             _ => tamis::expression::Operand::Set(values),
         };
-        tamis::expression::Predicate::on(&left, kind, negated, operand, &weights, &term::limits())
+        tamis::expression::Predicate::on(&left, positive, negated, operand, &weights, &term::limits())
             .map(|predicate| Expression(predicate.into()))
             .map_err(|error| error::raise(py, &error))
     }
@@ -191,7 +191,7 @@ impl Expression {
     ///     columns: The types of the table's columns, as a `pyarrow.Schema` or as a mapping of
     ///         names to `"string"`, `"integer"`, `"decimal(12, 2)"`, `"float"`, `"boolean"`,
     ///         `"timestamp"`, `"date"`, `[type]` for lists and `{name: type}` for objects. Without
-    ///         them, a column must have the type of the literals it is compared with.
+    ///         them, a column must have the type of the constants it is compared with.
     ///     missing: As for `Index`.
     ///     time_zone: As for `Index`; the database's session must use the same one.
     ///

@@ -46,11 +46,11 @@ pub fn read_schema(schema: &FFI_ArrowSchema) -> Result<SchemaRef, String> {
 
 /// Reads a batch of rows of a table with these columns.
 pub fn read_batch(array: FFI_ArrowArray, schema: &SchemaRef) -> Result<RecordBatch, String> {
-    let kind = DataType::Struct(schema.fields().clone());
-    check_shape(&array, &kind)?;
+    let data_type = DataType::Struct(schema.fields().clone());
+    check_shape(&array, &data_type)?;
     // SAFETY: the array has the children and buffers that its type requires; the interface
     // guarantees valid pointers.
-    let data = unsafe { from_ffi_and_data_type(array, kind) };
+    let data = unsafe { from_ffi_and_data_type(array, data_type) };
     let data = data.map_err(|failure| format!("the Arrow data cannot be read: {failure}"))?;
     check_sizes(&data)?;
     let data = without_offsets(&data, 0, data.len());
@@ -97,12 +97,12 @@ fn without_offsets(data: &ArrayData, first: usize, rows: usize) -> ArrayData {
 }
 
 /// Checks that an array and its descendants have the children and buffers of their types.
-fn check_shape(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), String> {
-    let wrong = |what: &str| Err(format!("the Arrow data is damaged: an array of {kind} has {what}"));
+fn check_shape(array: &FFI_ArrowArray, data_type: &DataType) -> Result<(), String> {
+    let wrong = |what: &str| Err(format!("the Arrow data is damaged: an array of {data_type} has {what}"));
     if array.len().checked_add(array.offset()).is_none_or(|rows| rows > ROWS) {
         return wrong("an impossible length or offset");
     }
-    let children: Vec<&DataType> = match kind {
+    let children: Vec<&DataType> = match data_type {
         DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
         DataType::Union(fields, _) => fields.iter().map(|(_, field)| field.data_type()).collect(),
         DataType::RunEndEncoded(ends, values) => vec![ends.data_type(), values.data_type()],
@@ -117,7 +117,7 @@ fn check_shape(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), String> {
     if children.len() != array.num_children() {
         return wrong("too many or too few children");
     }
-    let layout = layout(kind);
+    let layout = layout(data_type);
     // Views have one more buffer, with the sizes of the others.
     let needed =
         layout.buffers.len() + usize::from(layout.can_contain_null_mask) + usize::from(layout.variadic);
@@ -126,7 +126,7 @@ fn check_shape(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), String> {
     }
     // The import reads buffer sizes from these values, except if there are no rows.
     let rows = array.len() + array.offset();
-    let sizes = match kind {
+    let sizes = match data_type {
         DataType::Utf8 | DataType::Binary if !array.is_empty() => read_size::<i32>(array, 1, rows),
         DataType::LargeUtf8 | DataType::LargeBinary if !array.is_empty() => read_size::<i64>(array, 1, rows),
         _ if layout.variadic => {
@@ -138,12 +138,15 @@ fn check_shape(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), String> {
     if sizes.is_none() {
         return wrong("a buffer whose size is missing, negative or misaligned");
     }
-    match (kind, array.dictionary()) {
+    match (data_type, array.dictionary()) {
         (DataType::Dictionary(_, values), Some(dictionary)) => check_shape(dictionary, values)?,
         (DataType::Dictionary(..), None) => return wrong("no dictionary"),
         _ => {}
     }
-    children.iter().enumerate().try_for_each(|(number, kind)| check_shape(array.child(number), kind))
+    children
+        .iter()
+        .enumerate()
+        .try_for_each(|(number, data_type)| check_shape(array.child(number), data_type))
 }
 
 /// Whether a buffer of sizes or offsets has a valid one at a position.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use tamis::index::Work;
+use tamis::index::Progress;
 
 /// The number of subscriptions, filters, nodes and edges that are added at once without checking
 /// for signals.
@@ -25,10 +25,10 @@ pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> 
 /// work is stopped.
 pub fn watched<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce(&Work) -> T + Send,
-    mut look: impl FnMut(&Work) -> PyResult<()>,
+    work: impl FnOnce(&Progress) -> T + Send,
+    mut look: impl FnMut(&Progress) -> PyResult<()>,
 ) -> PyResult<T> {
-    let state = Work::default();
+    let state = Progress::default();
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().spawn_scoped(scope, || work(&state)).map_err(not_started)?;
         let interrupted = wait(py, || worker.is_finished(), || look(&state));

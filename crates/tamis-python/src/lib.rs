@@ -31,7 +31,7 @@ mod manners;
 mod objects;
 mod options;
 mod pipeline;
-mod question;
+mod query;
 mod rank;
 mod refused;
 mod subscription;

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList};
 use tamis::event::OnError;
-use tamis::index::Work;
+use tamis::index::Progress;
 
 use crate::error;
 use crate::id;
@@ -207,7 +207,7 @@ impl Index {
         let Loading { on_error, progress, positions, taken, refused } = loading;
         let total = positions.len();
         let mut last = 0;
-        let tick = |work: &Work| match &progress {
+        let tick = |work: &Progress| match &progress {
             None => Ok(()),
             Some(progress) => {
                 // Some are read twice, so cap the count.
@@ -219,13 +219,13 @@ impl Index {
                 progress.call1((done, total)).map(|_| ())
             }
         };
-        let add = |work: &Work| match taken {
+        let add = |work: &Progress| match taken {
             Taken::Written(written) => self.index.add_written_until(written, work),
             Taken::Read(read) => self.index.add_many_until(read, work),
         };
         let added = match total > STOPPABLE || progress.is_some() {
             true => watched(py, add, tick)?,
-            false => py.detach(|| add(&Work::default())),
+            false => py.detach(|| add(&Progress::default())),
         };
         added.map_err(|cause| self.at_position(py, &cause, &positions))?;
         if let Some(progress) = &progress {
@@ -250,7 +250,7 @@ impl Index {
     /// Removes the items that the engine would refuse.
     fn leave_out_refused<'py>(&self, py: Python<'py>, loading: &mut Loading<'py>) -> PyResult<()> {
         let taken = &loading.taken;
-        let find = |work: &Work| match taken {
+        let find = |work: &Progress| match taken {
             Taken::Written(written) => self.index.refuse_written(written, work),
             Taken::Read(read) => self.index.refuse_many(read, work),
         };

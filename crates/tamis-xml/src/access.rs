@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::evaluate::number_and_cost;
-use super::plan::Condition;
+use super::plan::ValueCondition;
 use super::symbols::PathId;
 use super::values::Key;
 use super::xpath::Comparison;
@@ -43,14 +43,14 @@ enum Operand {
 
 #[derive(Debug, Default)]
 pub struct AccessIndex {
-    entries: Vec<(Access, Option<Condition>)>,
+    entries: Vec<(Access, Option<ValueCondition>)>,
     ranges: HashMap<(PathId, Key, Operand), (u32, u32), ahash::RandomState>,
     constants: HashMap<Box<str>, u32, ahash::RandomState>,
     longest: usize,
 }
 
 /// Accesses as they are collected: the path to the tested step, the key, and the test.
-pub type Collected = Vec<(PathId, Key, Condition, Access)>;
+pub type Collected = Vec<(PathId, Key, ValueCondition, Access)>;
 
 impl AccessIndex {
     pub fn new(collected: Collected) -> AccessIndex {
@@ -58,12 +58,12 @@ impl AccessIndex {
         let mut keyed = Vec::with_capacity(collected.len());
         for (path, key, condition, access) in collected {
             let operand = match &condition {
-                Condition::String(Comparison::Equal, text) => {
+                ValueCondition::String(Comparison::Equal, text) => {
                     index.longest = index.longest.max(text.len());
                     let next = index.constants.len() as u32;
                     Operand::String(*index.constants.entry((**text).into()).or_insert(next))
                 }
-                Condition::Number(Comparison::Equal, number) => Operand::Number(bits(*number)),
+                ValueCondition::Number(Comparison::Equal, number) => Operand::Number(bits(*number)),
                 _ => Operand::Other,
             };
             let condition = (operand == Operand::Other).then_some(condition);
@@ -106,7 +106,7 @@ impl AccessIndex {
         }
     }
 
-    fn range(&self, path: PathId, key: Key, operand: Operand) -> &[(Access, Option<Condition>)] {
+    fn range(&self, path: PathId, key: Key, operand: Operand) -> &[(Access, Option<ValueCondition>)] {
         match self.ranges.get(&(path, key, operand)) {
             Some(&(start, end)) => &self.entries[start as usize..end as usize],
             None => &[],

@@ -5,7 +5,7 @@ use std::fmt;
 use super::document::Document;
 use super::evaluate::Explainer;
 use super::meter::{Meter, Metered};
-use super::xpath::{Function, Kind, NodeId, XPath};
+use super::xpath::{Function, NodeId, XPath, XPathKind};
 
 /// The parts of an expression, outermost first, with the truth of each on a document.
 #[derive(Debug, Clone)]
@@ -62,12 +62,15 @@ pub fn explain(xpath: &XPath, document: &Document, meter: &mut Meter) -> Metered
         let selected = explainer.selected(id)?;
         lines.push(Line { depth, text: text.to_owned(), truth: explainer.truth(id)?, selected });
         let parts: &[NodeId] = match &node.kind {
-            Kind::And(parts) | Kind::Or(parts) | Kind::Union(parts) => parts,
-            Kind::Call(Function::Not | Function::Boolean | Function::Count | Function::Sum, parts) => parts,
-            Kind::Compare(_, left, right) => &[*left, *right],
+            XPathKind::And(parts) | XPathKind::Or(parts) | XPathKind::Union(parts) => parts,
+            XPathKind::Call(Function::Not | Function::Boolean | Function::Count | Function::Sum, parts) => {
+                parts
+            }
+            XPathKind::Compare(_, left, right) => &[*left, *right],
             _ => &[],
         };
-        let shown = |id: &&NodeId| !matches!(xpath.node(**id).kind, Kind::String(_) | Kind::Number(_));
+        let shown =
+            |id: &&NodeId| !matches!(xpath.node(**id).kind, XPathKind::String(_) | XPathKind::Number(_));
         open.extend(parts.iter().filter(shown).rev().map(|part| (*part, depth + 1)));
     }
     Ok(Explanation { lines })

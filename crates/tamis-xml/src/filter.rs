@@ -17,7 +17,7 @@ use super::input::Input;
 use super::limits::Limits;
 use super::meter::Meter;
 use super::segment::{Segment, Work};
-use super::snapshot::{FilterScratch, FilterSnapshot, FilterSubscription, Part};
+use super::snapshot::{FilterScratch, FilterSegment, FilterSnapshot, FilterSubscription};
 use super::xpath::XPath;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -55,8 +55,8 @@ struct Registry {
     segments: u64,
 }
 
-/// The live subscriptions of a part, and its file unless some of its subscriptions were removed.
-pub(super) type OpenedPart = (Vec<Arc<FilterSubscription>>, Option<(PathBuf, String)>);
+/// The live subscriptions of a segment, and its file unless some of its subscriptions were removed.
+pub(super) type OpenedSegment = (Vec<Arc<FilterSubscription>>, Option<(PathBuf, String)>);
 
 impl Filter {
     /// An empty filter.
@@ -65,23 +65,27 @@ impl Filter {
         Filter { engine, limits, versions, spare: Mutex::default() }
     }
 
-    /// A filter with the parts of a saved one.
-    pub(super) fn from_parts(engine: Engine, limits: Limits, opened: Vec<OpenedPart>) -> Result<Filter> {
+    /// A filter with the segments of a saved one.
+    pub(super) fn from_segments(
+        engine: Engine,
+        limits: Limits,
+        opened: Vec<OpenedSegment>,
+    ) -> Result<Filter> {
         let filter = Filter::new(engine, limits);
         let mut writing = filter.versions.write()?;
-        let mut parts = Vec::new();
+        let mut segments = Vec::new();
         for (subscriptions, file) in opened {
             for subscription in &subscriptions {
                 writing.state.subscriptions.insert(subscription.id().clone(), subscription.clone());
             }
-            let part = filter.compile(subscriptions, &mut writing.state, &AtomicBool::new(false))?;
+            let segment = filter.compile(subscriptions, &mut writing.state, &AtomicBool::new(false))?;
             if let Some((path, checksum)) = file {
-                part.set_file(path, checksum);
+                segment.set_file(path, checksum);
             }
-            parts.push(part);
+            segments.push(segment);
         }
         let live = writing.state.subscriptions.len();
-        writing.publish(FilterSnapshot { version: 0, parts, live });
+        writing.publish(FilterSnapshot { version: 0, segments, live });
         Ok(filter)
     }
 
@@ -132,17 +136,17 @@ impl Filter {
         };
         replaced.iter().for_each(|replaced| current.remove(replaced, current.version + 1));
         let live = registry.subscriptions.len() + added.len() - replaced.len();
-        let parts = self.compile(added.clone(), registry, stop).and_then(|part| {
-            let mut parts = current.parts.clone();
-            parts.push(part);
-            self.merge(parts, current.version + 1, live, registry, stop)
+        let segments = self.compile(added.clone(), registry, stop).and_then(|segment| {
+            let mut segments = current.segments.clone();
+            segments.push(segment);
+            self.merge(segments, current.version + 1, live, registry, stop)
         });
-        let parts = if stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { parts };
-        match parts {
-            Ok(parts) => {
+        let segments = if stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { segments };
+        match segments {
+            Ok(segments) => {
                 let named = added.into_iter().map(|added| (added.id().clone(), added));
                 registry.subscriptions.extend(named);
-                writing.publish(FilterSnapshot { version: current.version + 1, parts, live });
+                writing.publish(FilterSnapshot { version: current.version + 1, segments, live });
                 Ok(())
             }
             Err(error) => {
@@ -168,9 +172,9 @@ impl Filter {
         let version = writing.current.version + 1;
         writing.current.remove(&removed, version);
         let live = registry.subscriptions.len();
-        let parts = writing.current.parts.clone();
-        let parts = self.merge(parts, version, live, registry, &AtomicBool::new(false))?;
-        writing.publish(FilterSnapshot { version, parts, live });
+        let segments = writing.current.segments.clone();
+        let segments = self.merge(segments, version, live, registry, &AtomicBool::new(false))?;
+        writing.publish(FilterSnapshot { version, segments, live });
         Ok(true)
     }
 
@@ -179,37 +183,37 @@ impl Filter {
         subscriptions: Vec<Arc<FilterSubscription>>,
         registry: &mut Registry,
         stop: &AtomicBool,
-    ) -> Result<Arc<Part>> {
+    ) -> Result<Arc<FilterSegment>> {
         registry.segments += 1;
         let xpaths = subscriptions.iter().map(|subscription| subscription.xpath());
         let segment = Segment::new(xpaths, self.engine, stop)?;
-        Ok(Arc::new(Part::new(registry.segments, subscriptions, segment)))
+        Ok(Arc::new(FilterSegment::new(registry.segments, subscriptions, segment)))
     }
 
-    /// Merges parts for the next version, which has `live` live subscriptions.
+    /// Merges segments for the next version, which has `live` live subscriptions.
     fn merge(
         &self,
-        mut parts: Vec<Arc<Part>>,
+        mut segments: Vec<Arc<FilterSegment>>,
         version: u64,
         live: usize,
         registry: &mut Registry,
         stop: &AtomicBool,
-    ) -> Result<Vec<Arc<Part>>> {
-        let mut merge = |parts: &[Arc<Part>]| {
-            let subscriptions = parts.iter().flat_map(|part| &part.subscriptions);
+    ) -> Result<Vec<Arc<FilterSegment>>> {
+        let mut merge = |segments: &[Arc<FilterSegment>]| {
+            let subscriptions = segments.iter().flat_map(|segment| &segment.subscriptions);
             let live = subscriptions.filter(|subscription| subscription.is_live(version)).cloned().collect();
             self.compile(live, registry, stop)
         };
-        while let Some(run) = next_run(&parts, |part| Some(part.subscriptions.len())) {
-            let merged = merge(&parts[run.clone()])?;
-            parts.splice(run, [merged]);
+        while let Some(run) = next_run(&segments, |segment| Some(segment.subscriptions.len())) {
+            let merged = merge(&segments[run.clone()])?;
+            segments.splice(run, [merged]);
         }
         // Without this, removals alone could leave more removed subscriptions than live ones.
-        let slots: usize = parts.iter().map(|part| part.subscriptions.len()).sum();
+        let slots: usize = segments.iter().map(|segment| segment.subscriptions.len()).sum();
         if is_mostly_removed(slots, slots - live) {
-            parts = vec![merge(&parts)?];
+            segments = vec![merge(&segments)?];
         }
-        Ok(parts)
+        Ok(segments)
     }
 
     /// The subscription with this id.

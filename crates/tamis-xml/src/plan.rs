@@ -14,7 +14,7 @@ use super::document::Document;
 use super::evaluate::{EvaluationScratch, is_true};
 use super::limits::Limits;
 use super::meter::Meter;
-use super::xpath::{Axis, Comparison, Function, Kind, NodeId, Path, Start, Step, Test, Type, XPath};
+use super::xpath::{Axis, Comparison, Function, NodeId, NodeTest, Path, Start, Step, Type, XPath, XPathKind};
 
 /// The maximum number of required paths per filter. More would be correct, but no more selective.
 const GROUPS: usize = 32;
@@ -53,11 +53,11 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueTest {
     pub source: Source,
-    pub condition: Condition,
+    pub condition: ValueCondition,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Condition {
+pub enum ValueCondition {
     Exists,
     String(Comparison, Arc<str>),
     Number(Comparison, f64),
@@ -83,7 +83,7 @@ pub enum Plan {
 impl Plan {
     pub fn new(xpath: &XPath) -> Plan {
         let root = without_boolean(xpath, xpath.root());
-        if let Kind::Path(path) = &xpath.node(root).kind
+        if let XPathKind::Path(path) = &xpath.node(root).kind
             && let Some(plan) = streamable(xpath, path)
         {
             return plan;
@@ -115,7 +115,7 @@ impl Plan {
 
 /// The argument of `boolean()`, if the call changes nothing.
 fn without_boolean(xpath: &XPath, mut id: NodeId) -> NodeId {
-    while let Kind::Call(Function::Boolean, arguments) = &xpath.node(id).kind
+    while let XPathKind::Call(Function::Boolean, arguments) = &xpath.node(id).kind
         && matches!(xpath.node(arguments[0]).result, Type::Nodes | Type::Boolean)
     {
         id = arguments[0];
@@ -127,10 +127,10 @@ fn without_boolean(xpath: &XPath, mut id: NodeId) -> NodeId {
 /// if the expression needs more than paths.
 fn add_exact(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
     match &xpath.node(without_boolean(xpath, id)).kind {
-        Kind::Or(operands) | Kind::Union(operands) => {
+        XPathKind::Or(operands) | XPathKind::Union(operands) => {
             operands.iter().all(|operand| add_exact(xpath, *operand, paths))
         }
-        Kind::Path(path) => match streamable(xpath, path) {
+        XPathKind::Path(path) => match streamable(xpath, path) {
             Some(Plan::Exact(mut exact)) => {
                 paths.append(&mut exact);
                 true
@@ -162,11 +162,14 @@ fn streamable(xpath: &XPath, path: &Path) -> Option<Plan> {
     match rest {
         [] => {}
         // `//a/@b` matches if and only if `//a[@b]` does.
-        [Step { axis: Axis::Attribute, test: Test::Name { namespace, local }, predicates }]
+        [Step { axis: Axis::Attribute, test: NodeTest::Name { namespace, local }, predicates }]
             if predicates.is_empty() =>
         {
             let source = Source::Attribute { namespace: namespace.clone(), local: local.clone() };
-            tests.push((linear.len().checked_sub(1)?, ValueTest { source, condition: Condition::Exists }));
+            tests.push((
+                linear.len().checked_sub(1)?,
+                ValueTest { source, condition: ValueCondition::Exists },
+            ));
         }
         _ => return None,
     }
@@ -178,7 +181,7 @@ fn streamable(xpath: &XPath, path: &Path) -> Option<Plan> {
 
 /// Whether the step is `descendant-or-self::node()`, which `//` abbreviates.
 fn is_gap(step: &Step) -> bool {
-    step.axis == Axis::DescendantOrSelf && step.test == Test::Node && step.predicates.is_empty()
+    step.axis == Axis::DescendantOrSelf && step.test == NodeTest::Node && step.predicates.is_empty()
 }
 
 /// The linear path of the first steps, appended to `before`, and the number of steps it covers.
@@ -192,11 +195,11 @@ fn prefix(steps: &[Step], before: &[LinearStep]) -> (LinearPath, usize) {
             continue;
         }
         let test = match (step.axis, &step.test) {
-            (Axis::Child | Axis::Descendant, Test::Any) => ElementTest::Any,
-            (Axis::Child | Axis::Descendant, Test::Namespace(namespace)) => {
+            (Axis::Child | Axis::Descendant, NodeTest::Any) => ElementTest::Any,
+            (Axis::Child | Axis::Descendant, NodeTest::Namespace(namespace)) => {
                 ElementTest::Namespace(namespace.clone())
             }
-            (Axis::Child | Axis::Descendant, Test::Name { namespace, local }) => {
+            (Axis::Child | Axis::Descendant, NodeTest::Name { namespace, local }) => {
                 ElementTest::Name { namespace: namespace.clone(), local: local.clone() }
             }
             _ => break,
@@ -216,27 +219,31 @@ fn tests_of(
     tests: &mut Vec<(usize, ValueTest)>,
 ) -> Option<()> {
     match &xpath.node(predicate).kind {
-        Kind::And(operands) => operands.iter().try_for_each(|operand| tests_of(xpath, *operand, step, tests)),
-        Kind::Path(_) => {
+        XPathKind::And(operands) => {
+            operands.iter().try_for_each(|operand| tests_of(xpath, *operand, step, tests))
+        }
+        XPathKind::Path(_) => {
             let source = source(xpath, predicate)
                 .filter(|source| matches!(source, Source::Attribute { .. } | Source::Text))?;
-            tests.push((step, ValueTest { source, condition: Condition::Exists }));
+            tests.push((step, ValueTest { source, condition: ValueCondition::Exists }));
             Some(())
         }
-        Kind::Compare(comparison, left, right) => {
+        XPathKind::Compare(comparison, left, right) => {
             let (source, comparison, constant) = match (source(xpath, *left), source(xpath, *right)) {
                 (Some(source), None) => (source, *comparison, *right),
                 (None, Some(source)) => (source, comparison.mirrored(), *left),
                 _ => return None,
             };
             let condition = match &xpath.node(constant).kind {
-                Kind::String(text) => match comparison {
-                    Comparison::Equal | Comparison::NotEqual => Condition::String(comparison, text.clone()),
-                    _ => Condition::Number(comparison, super::evaluate::to_number(text)),
+                XPathKind::String(text) => match comparison {
+                    Comparison::Equal | Comparison::NotEqual => {
+                        ValueCondition::String(comparison, text.clone())
+                    }
+                    _ => ValueCondition::Number(comparison, super::evaluate::to_number(text)),
                 },
-                Kind::Number(number) => Condition::Number(comparison, *number),
-                Kind::Negate(inner) => match &xpath.node(*inner).kind {
-                    Kind::Number(number) => Condition::Number(comparison, -number),
+                XPathKind::Number(number) => ValueCondition::Number(comparison, *number),
+                XPathKind::Negate(inner) => match &xpath.node(*inner).kind {
+                    XPathKind::Number(number) => ValueCondition::Number(comparison, -number),
                     _ => return None,
                 },
                 _ => return None,
@@ -244,14 +251,14 @@ fn tests_of(
             tests.push((step, ValueTest { source, condition }));
             Some(())
         }
-        Kind::Call(function @ (Function::Contains | Function::StartsWith), arguments) => {
-            let Kind::String(text) = &xpath.node(arguments[1]).kind else { return None };
+        XPathKind::Call(function @ (Function::Contains | Function::StartsWith), arguments) => {
+            let XPathKind::String(text) = &xpath.node(arguments[1]).kind else { return None };
             // The string value of a node-set is that of its first node, or `''` if it is empty.
             let source =
                 source(xpath, arguments[0]).filter(|source| *source != Source::Text && !text.is_empty())?;
             let condition = match function {
-                Function::Contains => Condition::Contains(text.clone()),
-                _ => Condition::StartsWith(text.clone()),
+                Function::Contains => ValueCondition::Contains(text.clone()),
+                _ => ValueCondition::StartsWith(text.clone()),
             };
             tests.push((step, ValueTest { source, condition }));
             Some(())
@@ -262,17 +269,17 @@ fn tests_of(
 
 /// The value of the context element that an expression denotes: `@name`, `.` or `text()`.
 fn source(xpath: &XPath, id: NodeId) -> Option<Source> {
-    let Kind::Path(Path { start: Start::Context, steps }) = &xpath.node(id).kind else { return None };
+    let XPathKind::Path(Path { start: Start::Context, steps }) = &xpath.node(id).kind else { return None };
     let [Step { axis, test, predicates }] = &**steps else { return None };
     if !predicates.is_empty() {
         return None;
     }
     match (axis, test) {
-        (Axis::Attribute, Test::Name { namespace, local }) => {
+        (Axis::Attribute, NodeTest::Name { namespace, local }) => {
             Some(Source::Attribute { namespace: namespace.clone(), local: local.clone() })
         }
-        (Axis::Itself, Test::Node) => Some(Source::Own),
-        (Axis::Child, Test::Text) => Some(Source::Text),
+        (Axis::Itself, NodeTest::Node) => Some(Source::Own),
+        (Axis::Child, NodeTest::Text) => Some(Source::Text),
         _ => None,
     }
 }
@@ -282,11 +289,11 @@ fn source(xpath: &XPath, id: NodeId) -> Option<Source> {
 fn required(xpath: &XPath, id: NodeId, before: &[LinearStep]) -> Vec<Vec<LinearPath>> {
     let node = xpath.node(id);
     match &node.kind {
-        Kind::Path(path) => required_by_path(xpath, path, before),
-        Kind::And(operands) => {
+        XPathKind::Path(path) => required_by_path(xpath, path, before),
+        XPathKind::And(operands) => {
             operands.iter().flat_map(|operand| required(xpath, *operand, before)).collect()
         }
-        Kind::Or(operands) | Kind::Union(operands) => {
+        XPathKind::Or(operands) | XPathKind::Union(operands) => {
             let mut group = Vec::new();
             for operand in operands {
                 let shortest = |group: &Vec<LinearPath>| group.iter().map(Vec::len).min();
@@ -297,7 +304,7 @@ fn required(xpath: &XPath, id: NodeId, before: &[LinearStep]) -> Vec<Vec<LinearP
             }
             vec![group]
         }
-        Kind::Compare(_, left, right) => {
+        XPathKind::Compare(_, left, right) => {
             // A comparison with a node-set needs a node, except with a boolean.
             let results = [xpath.node(*left).result, xpath.node(*right).result];
             if results.contains(&Type::Boolean) {
@@ -306,14 +313,15 @@ fn required(xpath: &XPath, id: NodeId, before: &[LinearStep]) -> Vec<Vec<LinearP
             let sides = [left, right].into_iter().filter(|side| xpath.node(**side).result == Type::Nodes);
             sides.flat_map(|side| required(xpath, *side, before)).collect()
         }
-        Kind::Call(Function::Boolean | Function::Count | Function::Sum, arguments) => {
+        XPathKind::Call(Function::Boolean | Function::Count | Function::Sum, arguments) => {
             match xpath.node(arguments[0]).result {
                 Type::Nodes | Type::Boolean => required(xpath, arguments[0], before),
                 _ => Vec::new(),
             }
         }
-        Kind::Call(Function::Contains | Function::StartsWith, arguments) => {
-            let proper = matches!(&xpath.node(arguments[1]).kind, Kind::String(text) if !text.is_empty());
+        XPathKind::Call(Function::Contains | Function::StartsWith, arguments) => {
+            let proper =
+                matches!(&xpath.node(arguments[1]).kind, XPathKind::String(text) if !text.is_empty());
             match xpath.node(arguments[0]).result {
                 Type::Nodes if proper => required(xpath, arguments[0], before),
                 _ => Vec::new(),
@@ -353,7 +361,7 @@ fn required_by_path(xpath: &XPath, path: &Path, before: &[LinearStep]) -> Vec<Ve
 /// reached. Returns false if there are no such paths.
 fn support(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
     match &xpath.node(id).kind {
-        Kind::Path(path) => match &path.start {
+        XPathKind::Path(path) => match &path.start {
             Start::Nodes(inner, _) => support(xpath, *inner, paths),
             _ => {
                 let (linear, _) = prefix(&path.steps, &[]);
@@ -362,16 +370,16 @@ fn support(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
                 found
             }
         },
-        Kind::Or(operands) | Kind::And(operands) | Kind::Union(operands) => {
+        XPathKind::Or(operands) | XPathKind::And(operands) | XPathKind::Union(operands) => {
             operands.iter().all(|operand| support(xpath, *operand, paths))
         }
-        Kind::Compare(_, left, right) => support(xpath, *left, paths) && support(xpath, *right, paths),
-        Kind::Arithmetic(first, rest) => {
+        XPathKind::Compare(_, left, right) => support(xpath, *left, paths) && support(xpath, *right, paths),
+        XPathKind::Arithmetic(first, rest) => {
             support(xpath, *first, paths) && rest.iter().all(|(_, operand)| support(xpath, *operand, paths))
         }
-        Kind::Negate(operand) => support(xpath, *operand, paths),
-        Kind::String(_) | Kind::Number(_) => true,
-        Kind::Call(function, arguments) => {
+        XPathKind::Negate(operand) => support(xpath, *operand, paths),
+        XPathKind::String(_) | XPathKind::Number(_) => true,
+        XPathKind::Call(function, arguments) => {
             // `id()` finds elements anywhere in the document.
             let own = function.speaks_of_context(arguments.len()) || *function == Function::Id;
             !own && arguments.iter().all(|argument| support(xpath, *argument, paths))

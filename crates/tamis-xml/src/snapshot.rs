@@ -22,14 +22,14 @@ pub struct FilterSubscription {
     xpath: XPath,
     /// The first version of the filter without the subscription.
     removed: AtomicU64,
-    /// The number of the part that contains it.
-    part: AtomicU64,
+    /// The number of the segment that contains it.
+    segment: AtomicU64,
 }
 
 impl FilterSubscription {
     /// A subscription that is not in any filter yet.
     pub fn new(id: Id, xpath: XPath) -> FilterSubscription {
-        FilterSubscription { id, xpath, removed: AtomicU64::new(u64::MAX), part: AtomicU64::new(0) }
+        FilterSubscription { id, xpath, removed: AtomicU64::new(u64::MAX), segment: AtomicU64::new(0) }
     }
 
     /// The id that the user gave it.
@@ -52,25 +52,31 @@ impl FilterSubscription {
     }
 }
 
-/// Filters that are compiled together.
+/// Filters that are compiled together, with their subscriptions.
 #[derive(Debug)]
-pub(super) struct Part {
-    /// Identifies the part within its filter.
+pub(super) struct FilterSegment {
+    /// Identifies the segment within its filter.
     number: u64,
     pub(super) subscriptions: Vec<Arc<FilterSubscription>>,
-    segment: Segment,
+    compiled: Segment,
     /// Whether any of the subscriptions was removed; otherwise none need be checked.
     holed: AtomicBool,
     /// The file that it was written to or read from, with its checksum.
     file: OnceLock<(PathBuf, String)>,
 }
 
-impl Part {
-    pub fn new(number: u64, subscriptions: Vec<Arc<FilterSubscription>>, segment: Segment) -> Part {
+impl FilterSegment {
+    pub fn new(number: u64, subscriptions: Vec<Arc<FilterSubscription>>, compiled: Segment) -> FilterSegment {
         for subscription in &subscriptions {
-            subscription.part.store(number, Ordering::Relaxed);
+            subscription.segment.store(number, Ordering::Relaxed);
         }
-        Part { number, subscriptions, segment, holed: AtomicBool::new(false), file: OnceLock::new() }
+        FilterSegment {
+            number,
+            subscriptions,
+            compiled,
+            holed: AtomicBool::new(false),
+            file: OnceLock::new(),
+        }
     }
 
     pub fn file(&self) -> Option<&(PathBuf, String)> {
@@ -78,7 +84,7 @@ impl Part {
     }
 
     pub fn set_file(&self, path: PathBuf, checksum: String) {
-        // A concurrent save of the same part may have set it first. Either file is valid.
+        // A concurrent save of the same segment may have set it first. Either file is valid.
         let _ = self.file.set((path, checksum));
     }
 }
@@ -87,7 +93,7 @@ impl Part {
 #[derive(Debug, Default)]
 pub struct FilterSnapshot {
     pub(super) version: u64,
-    pub(super) parts: Vec<Arc<Part>>,
+    pub(super) segments: Vec<Arc<FilterSegment>>,
     pub(super) live: usize,
 }
 
@@ -104,12 +110,13 @@ pub struct FilterScratch {
 impl FilterSnapshot {
     /// Prepares to report filters while a document arrives.
     pub(super) fn begin_early(&self, scratch: &mut FilterScratch, limits: &Limits) -> Vec<Early> {
-        let FilterScratch { document, segments, .. } = scratch;
-        let begin = |part: &Arc<Part>| {
-            let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
-            part.segment.begin_early(document, memory, limits)
+        let FilterScratch { document, segments: memories, .. } = scratch;
+        let begin = |segment: &Arc<FilterSegment>| {
+            let memory =
+                memories.entry(segment.number).or_insert_with(|| segment.compiled.scratch(limits.memory));
+            segment.compiled.begin_early(document, memory, limits)
         };
-        self.parts.iter().map(begin).collect()
+        self.segments.iter().map(begin).collect()
     }
 
     /// Calls `found` with the subscriptions that have become certain.
@@ -119,11 +126,11 @@ impl FilterSnapshot {
         early: &mut [Early],
         mut found: impl FnMut(&Arc<FilterSubscription>),
     ) {
-        let FilterScratch { document, segments, .. } = scratch;
-        for (part, early) in self.parts.iter().zip(early) {
-            let Some(memory) = segments.get_mut(&part.number) else { continue };
-            part.segment.tell_early(document, memory, early, |slot| {
-                let subscription = &part.subscriptions[slot as usize];
+        let FilterScratch { document, segments: memories, .. } = scratch;
+        for (segment, early) in self.segments.iter().zip(early) {
+            let Some(memory) = memories.get_mut(&segment.number) else { continue };
+            segment.compiled.tell_early(document, memory, early, |slot| {
+                let subscription = &segment.subscriptions[slot as usize];
                 if subscription.is_live(self.version) {
                     found(subscription);
                 }
@@ -138,16 +145,17 @@ impl FilterSnapshot {
         deadline: Option<Deadline>,
         mut found: impl FnMut(&'s Arc<FilterSubscription>),
     ) -> Result<()> {
-        let FilterScratch { document, evaluation, segments, units } = scratch;
+        let FilterScratch { document, evaluation, segments: memories, units } = scratch;
         let mut meter = Meter::new(limits, deadline);
-        if segments.len() > 2 * self.parts.len() + 8 {
-            segments.retain(|number, _| self.parts.iter().any(|part| part.number == *number));
+        if memories.len() > 2 * self.segments.len() + 8 {
+            memories.retain(|number, _| self.segments.iter().any(|segment| segment.number == *number));
         }
-        for part in &self.parts {
-            let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
-            let holed = part.holed.load(Ordering::Acquire);
-            let subscriptions = &*part.subscriptions;
-            let matched = part.segment.matches(document, memory, evaluation, &mut meter, |slots| {
+        for segment in &self.segments {
+            let memory =
+                memories.entry(segment.number).or_insert_with(|| segment.compiled.scratch(limits.memory));
+            let holed = segment.holed.load(Ordering::Acquire);
+            let subscriptions = &*segment.subscriptions;
+            let matched = segment.compiled.matches(document, memory, evaluation, &mut meter, |slots| {
                 if holed {
                     let run = slots.iter().map(|slot| &subscriptions[*slot as usize]);
                     return run
@@ -164,7 +172,7 @@ impl FilterSnapshot {
             });
             matched.map_err(|(slot, exhausted)| match (slot, meter.error(exhausted)) {
                 (_, timeout @ Error::Timeout { .. }) => timeout,
-                (Some(slot), limit) => part.subscriptions[slot as usize].failed(limit),
+                (Some(slot), limit) => segment.subscriptions[slot as usize].failed(limit),
                 (None, limit) => limit,
             })?;
         }
@@ -175,8 +183,8 @@ impl FilterSnapshot {
     /// The work of the last match with this scratch memory.
     pub(super) fn work(&self, scratch: &FilterScratch) -> Work {
         let mut total = Work { units: scratch.units, ..Work::default() };
-        for part in &self.parts {
-            let work = scratch.segments.get(&part.number).map(SegmentScratch::work).unwrap_or_default();
+        for segment in &self.segments {
+            let work = scratch.segments.get(&segment.number).map(SegmentScratch::work).unwrap_or_default();
             total.transitions += work.transitions;
             total.paths += work.paths;
             total.tested += work.tested;
@@ -188,28 +196,28 @@ impl FilterSnapshot {
     /// Removes a subscription from the next version. The caller holds the writer lock.
     pub(super) fn remove(&self, subscription: &FilterSubscription, version: u64) {
         subscription.removed.store(version, Ordering::Release);
-        let number = subscription.part.load(Ordering::Relaxed);
-        if let Some(part) = self.parts.iter().find(|part| part.number == number) {
-            part.holed.store(true, Ordering::Release);
+        let number = subscription.segment.load(Ordering::Relaxed);
+        if let Some(segment) = self.segments.iter().find(|segment| segment.number == number) {
+            segment.holed.store(true, Ordering::Release);
         }
     }
 
     /// Undoes the removal of these subscriptions from the next version, and their move to other
-    /// parts. The caller holds the writer lock.
+    /// segments. The caller holds the writer lock.
     pub(super) fn restore(&self, subscriptions: &[Arc<FilterSubscription>]) {
         for subscription in subscriptions {
             subscription.removed.store(u64::MAX, Ordering::Release);
         }
-        for part in &self.parts {
-            for subscription in &part.subscriptions {
-                subscription.part.store(part.number, Ordering::Relaxed);
+        for segment in &self.segments {
+            for subscription in &segment.subscriptions {
+                subscription.segment.store(segment.number, Ordering::Relaxed);
             }
         }
     }
 
     /// The live subscriptions in insertion order.
     pub fn subscriptions(&self) -> impl Iterator<Item = &Arc<FilterSubscription>> {
-        let all = self.parts.iter().flat_map(|part| &part.subscriptions);
+        let all = self.segments.iter().flat_map(|segment| &segment.subscriptions);
         all.filter(|subscription| subscription.is_live(self.version))
     }
 
@@ -223,14 +231,14 @@ impl FilterSnapshot {
         self.live == 0
     }
 
-    /// The number of states of the automata of all parts, or of path pieces for engines without an
+    /// The number of states of the automata of all segments, or of path pieces for engines without an
     /// automaton.
     pub fn states(&self) -> usize {
-        self.parts.iter().map(|part| part.segment.states()).sum()
+        self.segments.iter().map(|segment| segment.compiled.states()).sum()
     }
 
-    /// The number of separately compiled parts.
+    /// The number of segments.
     pub fn segments(&self) -> usize {
-        self.parts.len()
+        self.segments.len()
     }
 }

@@ -9,13 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::engine::Engine;
-use super::filter::{Filter, OpenedPart};
+use super::filter::{Filter, OpenedSegment};
 use super::limits::Limits;
-use super::snapshot::{FilterSubscription, Part};
+use super::snapshot::{FilterSegment, FilterSubscription};
 use super::xpath::{Variable, XPath};
 use crate::column::Column;
 use crate::error::Result;
-use crate::folder::manifest::{self, Entry, ManifestKind};
+use crate::folder::manifest::{self, FileEntry, ManifestKind};
 use crate::folder::{Folder, open_manifest};
 use crate::id::IdRef;
 use crate::sections::{OpenOptions, SectionReader, Sections};
@@ -32,13 +32,14 @@ impl Filter {
         let folder = Folder::lock(folder)?;
         folder.refuse_foreign(ManifestKind::Filter)?;
         let mut entries = Vec::new();
-        for part in &snapshot.parts {
-            let mut entry = save_part(part, &folder)?;
-            let live = part.subscriptions.iter().map(|subscription| subscription.is_live(snapshot.version));
+        for segment in &snapshot.segments {
+            let mut entry = save_segment(segment, &folder)?;
+            let live =
+                segment.subscriptions.iter().map(|subscription| subscription.is_live(snapshot.version));
             entry.removed = live.zip(0..).filter(|(live, _)| !live).map(|(_, position)| position).collect();
             entries.push(entry);
         }
-        let lists: [(&str, &[Entry]); 1] = [("filters", &entries)];
+        let lists: [(&str, &[FileEntry]); 1] = [("filters", &entries)];
         let text = manifest::write(ManifestKind::Filter, &[("engine", self.engine().name())], &[], &lists);
         folder.publish(ManifestKind::Filter, &text, &[FILTERS], &manifest::files(&lists))
     }
@@ -50,20 +51,20 @@ impl Filter {
         open_manifest(folder, ManifestKind::Filter, |folder, manifest| {
             let saved = Engine::find(manifest.setting("engine")?);
             let saved = saved.ok_or_else(|| manifest.damaged("it names an engine that is not known"))?;
-            let mut parts = Vec::new();
+            let mut segments = Vec::new();
             for entry in manifest.entries("filters")? {
-                parts.push(open_part(&folder.join(&entry.file), &entry, options)?);
+                segments.push(open_segment(&folder.join(&entry.file), &entry, options)?);
             }
-            Filter::from_parts(engine.unwrap_or(saved), limits.clone(), parts)
+            Filter::from_segments(engine.unwrap_or(saved), limits.clone(), segments)
         })
     }
 }
 
-fn save_part(part: &Part, folder: &Folder) -> Result<Entry> {
-    if let Some(entry) = folder.entry(part.file()) {
+fn save_segment(segment: &FilterSegment, folder: &Folder) -> Result<FileEntry> {
+    if let Some(entry) = folder.entry(segment.file()) {
         return Ok(entry);
     }
-    let subscriptions = &part.subscriptions;
+    let subscriptions = &segment.subscriptions;
     let ids: Strings = subscriptions.iter().map(|subscription| subscription.id().as_ref().encode()).collect();
     let texts: Strings = subscriptions.iter().map(|subscription| subscription.xpath().text()).collect();
     let namespaces = || subscriptions.iter().map(|subscription| subscription.xpath().namespaces());
@@ -82,11 +83,11 @@ fn save_part(part: &Part, folder: &Folder) -> Result<Entry> {
     sections.push(&variable_counts);
     variables.write(&mut sections);
     let (file, checksum) = folder.write_sections(FILTERS, subscriptions.len(), &sections)?;
-    part.set_file(folder.path().join(&file), checksum.clone());
-    Ok(Entry { file, checksum, ..Entry::default() })
+    segment.set_file(folder.path().join(&file), checksum.clone());
+    Ok(FileEntry { file, checksum, ..FileEntry::default() })
 }
 
-fn open_part(path: &Path, entry: &Entry, options: OpenOptions) -> Result<OpenedPart> {
+fn open_segment(path: &Path, entry: &FileEntry, options: OpenOptions) -> Result<OpenedSegment> {
     let mut reader = SectionReader::open(path, &entry.checksum, options)?;
     let (ids, texts) = (Strings::read(&mut reader)?, Strings::read(&mut reader)?);
     let counts: Column<u32> = reader.next()?;

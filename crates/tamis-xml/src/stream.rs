@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::document::{Progress, check_size, decode, is_utf8, normalise};
+use super::document::{ReadProgress, check_size, decode, is_utf8, normalise};
 use super::filter::Filter;
 use super::scan::Scan;
 use super::segment::Early;
@@ -20,7 +20,7 @@ pub struct FilterStream {
     filter: Arc<Filter>,
     snapshot: Arc<FilterSnapshot>,
     scratch: FilterScratch,
-    progress: Progress,
+    progress: ReadProgress,
     early: Vec<Early>,
     /// All bytes so far.
     bytes: Vec<u8>,

@@ -5,7 +5,7 @@
 
 use super::document::{Document, NodeIndex, NodeKind};
 use super::evaluate::{compare_string, number_and_cost};
-use super::plan::Condition;
+use super::plan::ValueCondition;
 use super::symbols::{Label, Labels, Symbol, SymbolPath, Symbols};
 use super::xpath::Comparison;
 
@@ -18,11 +18,11 @@ pub enum Key {
 }
 
 #[derive(Debug, Clone)]
-pub struct Test {
+pub struct StepTest {
     /// The step whose element is tested, from 0.
     pub step: usize,
     pub key: Key,
-    pub condition: Condition,
+    pub condition: ValueCondition,
 }
 
 /// A filter whose path is decided by the values of the elements on it.
@@ -30,7 +30,7 @@ pub struct Test {
 pub struct ValueFilter {
     pub steps: SymbolPath,
     /// Tests of the last step first.
-    pub tests: Box<[Test]>,
+    pub tests: Box<[StepTest]>,
 }
 
 /// The result of a check.
@@ -42,42 +42,43 @@ pub enum Verdict {
     TooDeep,
 }
 
-impl Condition {
+impl ValueCondition {
     /// Whether a value passes. Adds the units of work to `cost`.
     pub fn passes(&self, value: &str, cost: &mut usize) -> bool {
         *cost += 1;
         match self {
-            Condition::Exists => true,
-            Condition::String(Comparison::Equal | Comparison::NotEqual, constant)
+            ValueCondition::Exists => true,
+            ValueCondition::String(Comparison::Equal | Comparison::NotEqual, constant)
                 if constant.len() != value.len() =>
             {
-                matches!(self, Condition::String(Comparison::NotEqual, _))
+                matches!(self, ValueCondition::String(Comparison::NotEqual, _))
             }
-            Condition::String(comparison, constant) => {
+            ValueCondition::String(comparison, constant) => {
                 *cost += value.len() / 16;
                 compare_string(*comparison, value, constant)
             }
-            Condition::Number(comparison, number) => {
+            ValueCondition::Number(comparison, number) => {
                 let (found, looked_at) = number_and_cost(value);
                 *cost += looked_at;
                 comparison.numbers(found, *number)
             }
-            Condition::Contains(part) => {
+            ValueCondition::Contains(part) => {
                 *cost += value.len() / 8;
                 memchr::memmem::find(value.as_bytes(), part.as_bytes()).is_some()
             }
-            Condition::StartsWith(part) => value.starts_with(&**part),
+            ValueCondition::StartsWith(part) => value.starts_with(&**part),
         }
     }
 
     /// A rough probability of passing: low for equality, high for existence.
     pub fn selectivity(&self) -> u32 {
         match self {
-            Condition::String(Comparison::Equal, _) | Condition::Number(Comparison::Equal, _) => 5,
-            Condition::StartsWith(_) | Condition::Contains(_) => 10,
-            Condition::Number(Comparison::NotEqual, _) | Condition::String(Comparison::NotEqual, _) => 80,
-            Condition::Number(..) | Condition::String(..) => 40,
-            Condition::Exists => 50,
+            ValueCondition::String(Comparison::Equal, _) | ValueCondition::Number(Comparison::Equal, _) => 5,
+            ValueCondition::StartsWith(_) | ValueCondition::Contains(_) => 10,
+            ValueCondition::Number(Comparison::NotEqual, _)
+            | ValueCondition::String(Comparison::NotEqual, _) => 80,
+            ValueCondition::Number(..) | ValueCondition::String(..) => 40,
+            ValueCondition::Exists => 50,
         }
     }
 }
@@ -140,21 +141,21 @@ impl ValueFilter {
         // Bit d of `reached`: whether the steps so far can end at the element of depth d.
         let mut reached: u64 = 0;
         for (step, &(descendant, name)) in self.steps.iter().enumerate() {
-            let candidates = match (step, descendant) {
+            let reachable = match (step, descendant) {
                 (0, false) => 1,
                 (0, true) => u64::MAX,
                 (_, false) => reached << 1,
                 // All depths below the shallowest end so far.
                 (_, true) => deeper(reached),
             };
-            let mut candidates = candidates & (u64::MAX >> (64 - depth));
+            let mut reachable = reachable & (u64::MAX >> (64 - depth));
             if step == last {
-                candidates &= 1 << (depth - 1);
+                reachable &= 1 << (depth - 1);
             }
             reached = 0;
-            while candidates != 0 {
-                let at = candidates.trailing_zeros() as usize;
-                candidates &= candidates - 1;
+            while reachable != 0 {
+                let at = reachable.trailing_zeros() as usize;
+                reachable &= reachable - 1;
                 let passes = name.accepts(labels.of(symbols, document, chain[at]))
                     && (step == last || self.passes(step, document, symbols, labels, chain[at], cost));
                 reached |= u64::from(passes) << at;
@@ -175,15 +176,15 @@ impl ValueFilter {
         let last = self.steps.len() - 1;
         let mut reached: u64 = 1;
         for (at, &(descendant, name)) in self.steps.iter().enumerate().skip(step + 1) {
-            let candidates = if descendant { deeper(reached) } else { reached << 1 };
-            let mut candidates = candidates & (u64::MAX >> (64 - chain.len()));
+            let reachable = if descendant { deeper(reached) } else { reached << 1 };
+            let mut reachable = reachable & (u64::MAX >> (64 - chain.len()));
             if at == last {
-                candidates &= 1 << (chain.len() - 1);
+                reachable &= 1 << (chain.len() - 1);
             }
             reached = 0;
-            while candidates != 0 {
-                let depth = candidates.trailing_zeros() as usize;
-                candidates &= candidates - 1;
+            while reachable != 0 {
+                let depth = reachable.trailing_zeros() as usize;
+                reachable &= reachable - 1;
                 reached |= u64::from(name.accepts(chain[depth])) << depth;
             }
             if reached == 0 {

@@ -232,22 +232,22 @@ fn list_name(list: &str) -> Arc<str> {
 
 /// The truth of a predicate, once the time zone is known.
 fn truth_of(predicate: &Arc<Predicate>, event: &Event, attributes: &Attributes, missing: Missing) -> Truth {
-    let mut parts: Vec<Truth> = Vec::new();
-    for part in resolve_predicate(predicate, attributes.time_zone()) {
-        let first = parts.len() - part.children();
-        let truth = match &part {
+    let mut truths: Vec<Truth> = Vec::new();
+    for node in resolve_predicate(predicate, attributes.time_zone()) {
+        let first = truths.len() - node.children();
+        let truth = match &node {
             Node::Predicate(predicate) => {
                 let attribute = attributes.find(predicate.attribute());
                 let presence = attribute.map_or(Presence::Missing, |attribute| event.get(attribute));
                 let truth = Check::new(predicate.test()).truth(presence, missing);
                 if predicate.negated() { !truth } else { truth }
             }
-            other => other.combine(&parts[first..]),
+            other => other.combine(&truths[first..]),
         };
-        parts.truncate(first);
-        parts.push(truth);
+        truths.truncate(first);
+        truths.push(truth);
     }
-    parts.pop().unwrap_or(Truth::Unknown)
+    truths.pop().unwrap_or(Truth::Unknown)
 }
 
 /// A term as explanations name it.

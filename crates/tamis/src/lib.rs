@@ -55,9 +55,9 @@ pub use tamis_xml as xml;
 pub mod expression {
     pub use tamis_language::expression::{
         Comparison, Connective, Elements, Expression, Function, Node, NormalForm, NormalNode, Operand,
-        OperandRef, Operator, Pattern, Predicate, Quantifier, Reading, SignedPredicate, Takes, Term, Test,
-        TruthTest, Type, Weight, XPathKey, binary, distribute, from_json, lower, normalise, parse, resolve,
-        shown, to_json,
+        OperandRef, Operator, Predicate, Quantifier, Reading, RegularExpression, SignedPredicate, Takes,
+        Term, Test, TruthTest, Type, Weight, XPathKey, binary, distribute, from_json, lower, normalise,
+        parse, resolve, shown, to_json,
     };
     // What the engine needs of the language beyond that.
     pub(crate) use tamis_language::expression::{

@@ -18,7 +18,7 @@ use arrow_schema::{DataType, Field, Schema};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tamis::event::{ArrowEvents, OnError};
-use tamis::index::{Algorithm, ArrowQuestion, ArrowRows, Batching, Counts, MatchScratch, Snapshot};
+use tamis::index::{Algorithm, ArrowQuery, ArrowRows, Batching, Counts, MatchScratch, Snapshot};
 use tamis::matcher::Evaluation;
 use tamis::rank::EventWeights;
 use tamis::{Error, Event, Index, Limits, Missing, parse};
@@ -218,9 +218,9 @@ proptest! {
         };
         let stop = AtomicBool::new(false);
         let rows = ArrowRows { events: &events, first: 0, limits: &limits, stop: &stop };
-        let ask = |question, batching| snapshot.match_arrow(rows, question, batching);
+        let ask = |query, batching| snapshot.match_arrow(rows, query, batching);
 
-        let all = ArrowQuestion::All { metadata: false };
+        let all = ArrowQuery::All { metadata: false };
         let found = ask(all, batching(1, OnError::Collect)).unwrap();
         prop_assert_eq!(pairs(&found.batches), wanted.clone());
         prop_assert_eq!(&found.refused.errors, &refused);
@@ -236,7 +236,7 @@ proptest! {
             }
         }
 
-        let top = ArrowQuestion::Top(3, &EventWeights::default());
+        let top = ArrowQuery::Top(3, &EventWeights::default());
         let top = ask(top, batching(1, OnError::Skip)).unwrap();
         let scores = top.batches.iter().flat_map(|batch| {
             batch.column(2).as_primitive::<arrow_array::types::Float64Type>().values().to_vec()

@@ -96,7 +96,7 @@ Ask: TypeAlias = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """The query to run for every event.
 
     Attributes:
@@ -112,13 +112,13 @@ class Question:
     is_scored: bool = False
 
 
-def answer(question: Question, subscriptions: File, events: File, options: Options) -> int:
+def answer(query: Query, subscriptions: File, events: File, options: Options) -> int:
     """Write the results for all events; returns the exit code."""
     index, left_out = _open(subscriptions, events, options)
-    writer = _Writer(question, index, options)
+    writer = _Writer(query, index, options)
     invalid = 0
-    for batch in read_batches(events, options.format, options.text, question.doing, writes=True):
-        answers, errors = _ask(question.ask, index, batch, options)
+    for batch in read_batches(events, options.format, options.text, query.doing, writes=True):
+        answers, errors = _ask(query.ask, index, batch, options)
         writer.write(batch, answers, errors)
         invalid += len(errors)
     return _finish(events, invalid, options) or (INVALID if left_out else VALID)
@@ -145,8 +145,8 @@ def count(ask: Ask, subscriptions: File, events: File, options: Options) -> int:
 class _Writer:
     """Writes the results for every event, with the requested members."""
 
-    def __init__(self, question: Question, index: Index, options: Options) -> None:
-        self._question = question
+    def __init__(self, query: Query, index: Index, options: Options) -> None:
+        self._query = query
         self._options = options
         shown = split(options.shown)
         self._event = "event" in shown
@@ -172,7 +172,7 @@ class _Writer:
                 lines.append(self._line(batch, position, **event, error=encode(errors[position])))
             elif found or not self._options.only_matched:
                 event = self._show(batch, position, texts[position]) if texts else {}
-                answer = {self._question.key: encode(self._describe(found))}
+                answer = {self._query.key: encode(self._describe(found))}
                 lines.append(self._line(batch, position, **event, **answer))
         write_lines(lines)
 
@@ -189,7 +189,7 @@ class _Writer:
             raise CommandError(f"{batch.where(position)}: --with: {error}", INVALID) from error
 
     def _describe(self, found: list[Any]) -> list[Any]:
-        if self._question.is_scored:
+        if self._query.is_scored:
             entries = [match._asdict() for match in found]
         elif not (self._metadata or self._named):
             return found

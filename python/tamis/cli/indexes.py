@@ -21,7 +21,7 @@ from tamis.cli.rules.languages import Language, read_rules, report_refused
 from tamis.errors import SubscriptionError, TamisError
 
 if TYPE_CHECKING:
-    from tamis.cli.subscriptions import Record
+    from tamis.cli.subscriptions import WrittenSubscription
 
 
 GO_ON = "stopped here; --on-error skip reports invalid subscriptions and continues with the others"
@@ -112,23 +112,23 @@ def _load(index: Index, path: File, renamed: Mapping[str, str] | None) -> None:
     """Add the subscriptions of a file to an index, or none of them."""
     name = "<stdin>" if is_standard_input(path) else str(path)
     place: Place = {}
-    record: Record | None = None
+    subscription: WrittenSubscription | None = None
 
     def items() -> Iterator[dict[str, Any]]:
-        nonlocal place, record
+        nonlocal place, subscription
         for where, item in read_items(path, None, renamed):
-            place, record = where, None
+            place, subscription = where, None
             if isinstance(item, TamisError):
                 raise item
-            record = item
+            subscription = item
             yield item.arguments()
 
     try:
         index.add_many(items())
     except TamisError as error:
         message = error.message
-        if record is not None:
-            message = f"id {encode(record.id)}: {record.explain(error)}"
+        if subscription is not None:
+            message = f"id {encode(subscription.id)}: {subscription.explain(error)}"
         message = f"{name_place(name, place)}: {message}\n{GO_ON}"
         raise CommandError(message, INVALID) from error
 
@@ -203,9 +203,9 @@ def add_rules(index: Index, path: File, language: Language) -> list[dict[str, An
     return refused
 
 
-def _arguments(record: "Record") -> dict[str, Any] | TamisError:
+def _arguments(subscription: "WrittenSubscription") -> dict[str, Any] | TamisError:
     """The arguments of `Index.add` for a subscription, or its error."""
     try:
-        return record.arguments()
+        return subscription.arguments()
     except TamisError as error:
-        return SubscriptionError(record.explain(error))
+        return SubscriptionError(subscription.explain(error))

@@ -9,14 +9,14 @@ from tamis.cli.formats import Format, format_of, import_parquet
 from tamis.cli.output import INVALID, CommandError
 from tamis.cli.progress import progress
 from tamis.cli.reading import Rows, Source
-from tamis.cli.subscriptions import Record, Records
+from tamis.cli.subscriptions import WrittenSubscription, WrittenSubscriptions
 from tamis.errors import SubscriptionError, TamisError
 from tamis.loading import METADATA, add_members, plain, read_cells, read_header, read_json
 
 Place = dict[str, int]
 """The place of a subscription: `line`, or `row` in a format without lines, from 1."""
 
-Item = tuple[Place, Record | TamisError]
+Item = tuple[Place, WrittenSubscription | TamisError]
 
 
 def read_items(
@@ -69,16 +69,16 @@ def _read_text(path: Path, read: Callable[[Source], Iterator[Item]]) -> Iterator
 
 
 def _read_lines(source: Source) -> Iterator[Item]:
-    records = Records()
+    subscriptions = WrittenSubscriptions()
     for number, line in source.lines():
         try:
-            yield {"line": number}, records.read(number, line)
+            yield {"line": number}, subscriptions.read(number, line)
         except TamisError as error:
             yield {"line": number}, error
 
 
 def _read_rows(source: Source, renamed: Mapping[str, str] | None) -> Iterator[Item]:
-    records, header = Records(), None
+    subscriptions, header = WrittenSubscriptions(), None
     for number, cells in Rows(source):
         if header is None:
             try:
@@ -91,20 +91,20 @@ def _read_rows(source: Source, renamed: Mapping[str, str] | None) -> Iterator[It
             yield {"line": number}, read
             continue
         try:
-            yield {"line": number}, records.note(number, Record.from_row(read))
+            yield {"line": number}, subscriptions.note(number, WrittenSubscription.from_row(read))
         except TamisError as error:
             yield {"line": number}, error
 
 
 def _read_parquet(path: Path, renamed: Mapping[str, str]) -> Iterator[Item]:
-    records = Records()
+    subscriptions = WrittenSubscriptions()
     for number, written in enumerate(read_parquet(path), 1):
         if number == 1 and (absent := [name for name in renamed if name not in written]):
             raise CommandError(f"{path} has no column `{absent[0]}`", INVALID)
         row = {renamed.get(name, name): value for name, value in written.items()}
         try:
-            record = Record.from_row(_from_parquet(row))
-            yield {"row": number}, records.note(number, record, "in row")
+            subscription = WrittenSubscription.from_row(_from_parquet(row))
+            yield {"row": number}, subscriptions.note(number, subscription, "in row")
         except TamisError as error:
             yield {"row": number}, error
 

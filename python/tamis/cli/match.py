@@ -3,7 +3,7 @@
 from functools import partial
 
 from tamis._tamis import Index
-from tamis.cli.answering import DEFAULT, Options, Question, answer
+from tamis.cli.answering import DEFAULT, Options, Query, answer
 from tamis.cli.answering import count as count_matches
 from tamis.cli.arguments import File
 
@@ -43,5 +43,5 @@ def match(
     if count:
         ask = partial(Index.match_batch, count=True)
         return count_matches(ask, subscriptions, events, options)
-    question = Question("matches", "matching", Index.match_batch)
-    return answer(question, subscriptions, events, options)
+    query = Query("matches", "matching", Index.match_batch)
+    return answer(query, subscriptions, events, options)

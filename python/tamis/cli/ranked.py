@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from tamis._tamis import Index
-from tamis.cli.answering import DEFAULT, Options, Question, answer
+from tamis.cli.answering import DEFAULT, Options, Query, answer
 from tamis.cli.arguments import File
 
 TOP_USAGE = "Usage: tamis top SUBSCRIPTIONS EVENTS [OPTIONS]"
@@ -41,8 +41,8 @@ def top(subscriptions: File, events: File, /, *, n: _Count = 10, options: Option
         n: The maximum number of matches per event.
         options: The options that `match`, `top` and `first` share.
     """
-    question = Question("top", "ranking", partial(Index.top_batch, n=n), is_scored=True)
-    return answer(question, subscriptions, events, options)
+    query = Query("top", "ranking", partial(Index.top_batch, n=n), is_scored=True)
+    return answer(query, subscriptions, events, options)
 
 
 def first(
@@ -60,5 +60,5 @@ def first(
         n: The maximum number of matches per event.
         options: The options that `match`, `top` and `first` share.
     """
-    question = Question("first", "matching", partial(Index.first_batch, n=n))
-    return answer(question, subscriptions, events, options)
+    query = Query("first", "matching", partial(Index.first_batch, n=n))
+    return answer(query, subscriptions, events, options)

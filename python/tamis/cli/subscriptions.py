@@ -27,7 +27,7 @@ _STRING_OR_BRACKET = re.compile(rf"{_STRING}|[\[{{\]}}]")
 _NESTING = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
-class Record:
+class WrittenSubscription:
     """A subscription as written in a file.
 
     Attributes:
@@ -54,13 +54,13 @@ class Record:
     @classmethod
     def from_row(cls, arguments: dict[str, Any]) -> Self:
         """The subscription in a row of a table, given as arguments of `Index.add`."""
-        record = cls.__new__(cls)
-        record.beside = dict(arguments)
-        record.id = record.beside.pop("id")
-        record.metadata = record.beside.pop("metadata", None)
-        record._expression = record.beside.pop("expression")
-        record._is_json = record._expression.lstrip().startswith("{")
-        return record
+        subscription = cls.__new__(cls)
+        subscription.beside = dict(arguments)
+        subscription.id = subscription.beside.pop("id")
+        subscription.metadata = subscription.beside.pop("metadata", None)
+        subscription._expression = subscription.beside.pop("expression")
+        subscription._is_json = subscription._expression.lstrip().startswith("{")
+        return subscription
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Index.add` for it.
@@ -86,49 +86,51 @@ class Record:
         return Expression.parse(self._expression)
 
 
-class Records:
+class WrittenSubscriptions:
     """The subscriptions of a file; ids must be unique."""
 
     def __init__(self) -> None:
         self._lines: dict[str | int, int] = {}
 
-    def read(self, number: int, line: str) -> Record:
+    def read(self, number: int, line: str) -> WrittenSubscription:
         """Read the subscription of a line.
 
         Raises:
             SubscriptionError: The line is not a subscription, or its id is on an earlier line.
         """
-        return self.note(number, Record(line))
+        return self.note(number, WrittenSubscription(line))
 
-    def note(self, number: int, record: Record, place: str = "on line") -> Record:
+    def note(
+        self, number: int, subscription: WrittenSubscription, place: str = "on line"
+    ) -> WrittenSubscription:
         """Record a subscription that was read.
 
         Raises:
             SubscriptionError: Its id is on an earlier line.
         """
-        if type(record.id) in (str, int):  # the engine rejects other types
-            earlier = self._lines.setdefault(record.id, number)
+        if type(subscription.id) in (str, int):  # the engine rejects other types
+            earlier = self._lines.setdefault(subscription.id, number)
             if earlier != number:
-                message = f"the id {encode(record.id)} is already {place} {earlier}"
+                message = f"the id {encode(subscription.id)} is already {place} {earlier}"
                 raise SubscriptionError(message)
-        return record
+        return subscription
 
 
-def read_records(
+def read_written(
     source: Source, lines: Iterable[tuple[int, str]] | None = None
-) -> Iterator[tuple[int, Record]]:
+) -> Iterator[tuple[int, WrittenSubscription]]:
     """The subscriptions of a file, or of the given lines of it, with their lines.
 
     Raises:
         CommandError: A line is not a subscription.
     """
-    records = Records()
+    subscriptions = WrittenSubscriptions()
     for number, line in source.lines() if lines is None else lines:
         try:
-            record = records.read(number, line)
+            subscription = subscriptions.read(number, line)
         except TamisError as error:
             raise CommandError(f"{source.name}:{number}: {error}", INVALID) from error
-        yield number, record
+        yield number, subscription
 
 
 def read_expression(text: str) -> Expression:

@@ -91,14 +91,11 @@ class Comparison:
         chosen = next(each for each in ranking if each.matcher == self.recommended)
         text = f"use {chosen.matcher}: {chosen.best_us:,.1f} us per event"
         if chosen is not ranking[0]:
-            return (
-                f"{text}, {_times(chosen, ranking[0]):.2f} times the {ranking[0].matcher} matcher's"
-            )
+            return f"{text}, {_times(chosen, ranking[0]):.2f}x as long as {ranking[0].matcher}"
         others = [each for each in ranking[1:] if each.uses != chosen.uses]
         if others:
-            text += (
-                f"; {others[0].matcher}, the next, takes {_times(others[0], chosen):.2f} times that"
-            )
+            factor = _times(others[0], chosen)
+            text += f"; the next fastest, {others[0].matcher}, takes {factor:.2f}x as long"
         return text
 
 

@@ -103,7 +103,7 @@ def comparison(results: Results) -> str:
         _, against = _against(results, places[-1:])
         if not against:
             return "The paper's order holds here."
-        where = f"at {results.varied} {results.name(places[-1])}"
+        where = f"at {results.varied} = {results.name(places[-1])}"
         text = f"The paper's order holds on average, but {where} {_join(against)}."
     return f"{text} {results.experiment.why}".rstrip()
 
@@ -129,14 +129,17 @@ class _Wording(NamedTuple):
     """Phrases for a kind of figure; `{}` stands for a factor."""
 
     noun: str
+    alone: str
     least: str
     more: str
     than: str
 
 
-_TIME = _Wording("time", "is fastest", "takes {}x as long", "is {}x faster")
-_MEMORY = _Wording("memory", "uses the least memory", "uses {}x as much", "uses {}x less memory")
-_OTHER = _Wording("figure", "has the lowest figure", "has {}x as much", "is {}x lower")
+_TIME = _Wording("time", "takes", "is fastest", "takes {}x as long", "is {}x faster")
+_MEMORY = _Wording(
+    "memory", "uses", "uses the least memory", "uses {}x as much", "uses {}x less memory"
+)
+_OTHER = _Wording("figure", "has", "has the lowest figure", "has {}x as much", "is {}x lower")
 
 
 def _wording(results: Results) -> _Wording:
@@ -148,8 +151,8 @@ def _wording(results: Results) -> _Wording:
 
 def _name(series: Series) -> str:
     """The label of a series, in quotes if it would not read as one name."""
-    unclear = "," in series.label or series.label.startswith(("and ", "with "))
-    return f'"{series.label}"' if unclear else series.label
+    is_phrase = " " in series.label and not series.label[0].isupper()
+    return f'"{series.label}"' if is_phrase or "," in series.label else series.label
 
 
 def _measured(results: Results, place: int) -> dict[Series, float]:
@@ -164,11 +167,11 @@ def _ranking(results: Results, place: int) -> str:
     metric = results.experiment.drawing.metrics[0]
     ranked = sorted(_measured(results, place).items(), key=lambda item: item[1])
     (best, least), *others = ranked
-    where = f"At {results.varied} {results.name(place)}, " if results.varied else ""
+    where = f"At {results.varied} = {results.name(place)}, " if results.varied else ""
     figure = f"{number(least)} {metric.label.partition(' (')[0]}"
-    if not others:
-        return _sentence(f"{where}{_name(best)} has {figure}")
     wording = _wording(results)
+    if not others:
+        return _sentence(f"{where}{_name(best)} {wording.alone} {figure}")
     text = f"{where}{_name(best)} {wording.least} ({figure})"
     if least > 0:
         (second, value), *rest = others
@@ -195,7 +198,8 @@ def _growth(results: Results, first: int, last: int) -> str:
     changes += [f"falls to {_join(fallen)}"] if fallen else []
     if not changes:
         return ""
-    span = f"{results.varied} {results.name(first)} to {results.name(last)}".strip()
+    by = f"{results.varied} = " if results.varied else ""
+    span = f"{by}{results.name(first)} to {results.name(last)}"
     return f"From {span}, the {_wording(results).noun} {', and '.join(changes)}."
 
 

@@ -126,7 +126,7 @@ def _is_null(subject: str) -> str:
 
 
 def _one_of(subject: str, values: list[Any]) -> str:
-    return f"{subject} in ({', '.join(writing.literal(value) for value in values)})"
+    return f"{subject} in ({', '.join(writing.constant(value) for value in values)})"
 
 
 def _matcher(path: str, subject: str, matcher: Mapping[str, Any]) -> str:

@@ -166,13 +166,13 @@ def _read_lines(
         if not line.strip():
             continue
         try:
-            record = load(line)
-            if not isinstance(record, dict) or set(record) != {"id", key}:
+            rule = load(line)
+            if not isinstance(rule, dict) or set(rule) != {"id", key}:
                 raise RuleError(f"a line must be an object with the members `id` and `{key}`")
-            if not isinstance(record["id"], str):
+            if not isinstance(rule["id"], str):
                 raise RuleError("the id must be a string")
         except RuleError as error:
             read.refuse(None, str(error), file=file, line=number)
             continue
-        read.take(record["id"], partial(parse, record[key]), None, file=file, line=number)
+        read.take(rule["id"], partial(parse, rule[key]), None, file=file, line=number)
     return read

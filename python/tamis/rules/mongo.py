@@ -199,7 +199,7 @@ def _scalar(field: _Field, operator: str, value: Any) -> str:
         )
     if not isinstance(value, str | bool | int | float | Decimal):
         raise field.wrong(operator, f"a value of JSON, not {type(value).__name__}")
-    return writing.literal(value)
+    return writing.constant(value)
 
 
 def _equal(field: _Field, value: Any) -> str:

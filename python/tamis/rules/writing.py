@@ -1,6 +1,6 @@
 """Writes expressions for the importers: every rule becomes text, which is parsed once.
 
-Names are always quoted and literals always escaped here, so that no part of a foreign rule is ever
+Names are always quoted and constants always escaped here, so that no part of a foreign rule is ever
 read as a keyword, a function or an operator.
 """
 
@@ -20,12 +20,12 @@ def name(attribute: str) -> str:
 
 
 def string(text: str) -> str:
-    """A string literal."""
+    """A string constant."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def number(value: int | float | Decimal) -> str:
-    """A number literal.
+    """A number constant.
 
     Raises:
         RuleError: It is infinite or NaN, whose text would be read as a name.
@@ -35,8 +35,8 @@ def number(value: int | float | Decimal) -> str:
     return str(value) if not isinstance(value, float) else repr(value)
 
 
-def literal(value: str | bool | int | float | Decimal) -> str:
-    """The literal of a string, a boolean or a number."""
+def constant(value: str | bool | int | float | Decimal) -> str:
+    """The constant of a string, a boolean or a number."""
     if isinstance(value, str):
         return string(value)
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
 """Runs a query for events, one at a time or many.
 
-Nothing here knows of HTTP: the input is a `Question` with events as bytes, the output objects for
+Nothing here knows of HTTP: the input is a `Query` with events as bytes, the output objects for
 JSON.
 """
 
@@ -34,8 +34,8 @@ _SEEN = 100  # values of a list shown in an explanation
 
 
 @dataclass(frozen=True)
-class Question:
-    """The question for each event.
+class Query:
+    """The query for each event.
 
     Attributes:
         now: The value of `now()`.
@@ -66,7 +66,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Operation:
-    """A kind of question.
+    """A kind of query.
 
     Attributes:
         name: The name of the route.
@@ -76,12 +76,12 @@ class Operation:
     """
 
     name: str
-    one: Callable[[Held, bytes, Question, float], Answer]
-    many: Callable[[Held, Sequence[bytes], Question, float, int], list[Answer]]
+    one: Callable[[Held, bytes, Query, float], Answer]
+    many: Callable[[Held, Sequence[bytes], Query, float, int], list[Answer]]
 
 
 def answer_all(
-    operation: Operation, held: Held, events: Sequence[bytes], question: Question, bounds: Bounds
+    operation: Operation, held: Held, events: Sequence[bytes], query: Query, bounds: Bounds
 ) -> list[Answer]:
     """The answers for the events of a list.
 
@@ -103,12 +103,12 @@ def answer_all(
             message += f"{bounds.answer} bytes; send fewer at a time, or stream lines"
             raise RequestError(413, "TooLarge", message, allowed=bounds.answer)
         chunk = events[len(answers) : len(answers) + pace.size]
-        answers += _answer_slice(operation, held, chunk, question, left, pace, room)
+        answers += _answer_slice(operation, held, chunk, query, left, pace, room)
     return answers
 
 
 def answer_some(
-    operation: Operation, held: Held, events: Sequence[bytes], question: Question, bounds: Bounds
+    operation: Operation, held: Held, events: Sequence[bytes], query: Query, bounds: Bounds
 ) -> list[Answer]:
     """The answers for the first of some events, as many as fit into one time slice.
 
@@ -122,7 +122,7 @@ def answer_some(
             break
         chunk = events[len(answers) : len(answers) + pace.size]
         try:
-            answers += _answer_slice(operation, held, chunk, question, bounds.seconds, pace, room)
+            answers += _answer_slice(operation, held, chunk, query, bounds.seconds, pace, room)
         except MatchTimeoutError as error:
             if len(chunk) > 1:
                 pace.size = 1
@@ -167,7 +167,7 @@ def _answer_slice(
     operation: Operation,
     held: Held,
     events: Sequence[bytes],
-    question: Question,
+    query: Query,
     seconds: float,
     pace: Pace,
     room: Room,
@@ -175,48 +175,48 @@ def _answer_slice(
     """The answers for the first events of a slice; all, unless there is no more room."""
     begin = time.monotonic()
     # Limit the number of ranked results in memory before they are written.
-    events = events[: max(_RESULTS // (question.n or _RANKED), 1)]
-    answers = operation.many(held, events, question, seconds, room.left)
+    events = events[: max(_RESULTS // (query.n or _RANKED), 1)]
+    answers = operation.many(held, events, query, seconds, room.left)
     room.take(answers)
     pace.learn(time.monotonic() - begin)
     return answers
 
 
-def _match_one(held: Held, event: bytes, question: Question, seconds: float) -> Answer:
+def _match_one(held: Held, event: bytes, query: Query, seconds: float) -> Answer:
     engine = held.engine
     if isinstance(engine, Index):
-        document = None if question.document is None else document_of(event, question.document)
+        document = None if query.document is None else document_of(event, query.document)
         found = engine.match_json(
             event,
-            where=question.where,
+            where=query.where,
             document=document,
-            now=question.now,
+            now=query.now,
             timeout=seconds,
-            hits=question.hits,
+            hits=query.hits,
         )
         return {"matches": msgspec.Raw(found)}
-    return {"matches": _written(_ids_of_one(held, event, question, seconds), question)}
+    return {"matches": _written(_ids_of_one(held, event, query, seconds), query)}
 
 
-def _ids_of_one(held: Held, event: bytes, question: Question, seconds: float) -> list[Any]:
+def _ids_of_one(held: Held, event: bytes, query: Query, seconds: float) -> list[Any]:
     """The ids that an event matches."""
     engine = held.engine
     if isinstance(engine, Index):
-        document = None if question.document is None else document_of(event, question.document)
-        where, now = question.where, question.now
+        document = None if query.document is None else document_of(event, query.document)
+        where, now = query.where, query.now
         return engine.match(event, where=where, document=document, now=now, timeout=seconds)
-    _without_metadata(held, question)
+    _without_metadata(held, query)
     if isinstance(engine, Filter):
         return engine.match(event, timeout=seconds)
-    source, sinks_only = source_of(held, question), question.sinks_only
-    found = engine.match(event, source, sinks_only=sinks_only, now=question.now, timeout=seconds)
+    source, sinks_only = source_of(held, query), query.sinks_only
+    found = engine.match(event, source, sinks_only=sinks_only, now=query.now, timeout=seconds)
     return list(found)
 
 
-def _written(ids: list[Any], question: Question) -> msgspec.Raw:
+def _written(ids: list[Any], query: Query) -> msgspec.Raw:
     """Count matches, and encode them as JSON."""
-    if question.hits is not None:
-        question.hits.add(ids)
+    if query.hits is not None:
+        query.hits.add(ids)
     return _raw(ids)
 
 
@@ -226,27 +226,27 @@ def _raw(found: list[Any]) -> msgspec.Raw:
 
 
 def _match_many(
-    held: Held, events: Sequence[bytes], question: Question, seconds: float, room: int
+    held: Held, events: Sequence[bytes], query: Query, seconds: float, room: int
 ) -> list[Answer]:
     engine = held.engine
     answers: list[Answer]
     refused: list[Refused]
     if isinstance(engine, Index):
-        if question.document is not None:
-            return _one_by_one(_match_one, held, events, question, seconds, room)
+        if query.document is not None:
+            return _one_by_one(_match_one, held, events, query, seconds, room)
         written = engine.match_batch_json(
             events,
-            where=question.where,
-            now=question.now,
+            where=query.where,
+            now=query.now,
             timeout=seconds,
             room=room,
-            hits=question.hits,
+            hits=query.hits,
         )
         answers = [{"matches": msgspec.Raw(ids)} for ids in written.matches]
         refused = written.refused
     else:
-        found = _ids_of_many(held, events, question, seconds)
-        answers = [{"matches": _written(ids, question)} for ids in found.matches]
+        found = _ids_of_many(held, events, query, seconds)
+        answers = [{"matches": _written(ids, query)} for ids in found.matches]
         refused = found.refused
     for one in refused:
         if one.row < len(answers):
@@ -255,46 +255,46 @@ def _match_many(
 
 
 def _ids_of_many(
-    held: Held, events: Sequence[bytes], question: Question, seconds: float
+    held: Held, events: Sequence[bytes], query: Query, seconds: float
 ) -> "Collected[list[list[Any]]]":
     """The ids that events match in a filter or a graph."""
     engine = held.engine
-    _without_metadata(held, question)
+    _without_metadata(held, query)
     if isinstance(engine, Filter):
         return engine.match_batch(events, on_error="collect", timeout=seconds)
     assert isinstance(engine, Graph)
     return engine.match_batch(
         events,
-        source_of(held, question),
-        sinks_only=question.sinks_only,
+        source_of(held, query),
+        sinks_only=query.sinks_only,
         on_error="collect",
-        now=question.now,
+        now=query.now,
         timeout=seconds,
     )
 
 
-def _top_one(held: Held, event: bytes, question: Question, seconds: float) -> Answer:
+def _top_one(held: Held, event: bytes, query: Query, seconds: float) -> Answer:
     engine = held.engine
     if isinstance(engine, Index):
-        document = None if question.document is None else document_of(event, question.document)
+        document = None if query.document is None else document_of(event, query.document)
         ranking = engine.top(
             event,
-            question.n or _RANKED,
-            where=question.where,
-            weights=question.weights,
+            query.n or _RANKED,
+            where=query.where,
+            weights=query.weights,
             document=document,
-            now=question.now,
+            now=query.now,
             timeout=seconds,
         )
         return {"top": _raw([match._asdict() for match in ranking])}
     if isinstance(engine, Graph):
         deliveries = engine.top(
             event,
-            source_of(held, question),
-            question.n or _RANKED,
-            sinks_only=question.sinks_only,
-            weights=question.weights,
-            now=question.now,
+            source_of(held, query),
+            query.n or _RANKED,
+            sinks_only=query.sinks_only,
+            weights=query.weights,
+            now=query.now,
             timeout=seconds,
         )
         names = ("id", "value", "score", "cost", "path")
@@ -303,18 +303,18 @@ def _top_one(held: Held, event: bytes, question: Question, seconds: float) -> An
 
 
 def _top_many(
-    held: Held, events: Sequence[bytes], question: Question, seconds: float, room: int
+    held: Held, events: Sequence[bytes], query: Query, seconds: float, room: int
 ) -> list[Answer]:
     engine = held.engine
-    if not isinstance(engine, Index) or question.document is not None:
-        return _one_by_one(_top_one, held, events, question, seconds, room)
+    if not isinstance(engine, Index) or query.document is not None:
+        return _one_by_one(_top_one, held, events, query, seconds, room)
     found = engine.top_batch(
         events,
-        question.n or _RANKED,
-        where=question.where,
-        weights=question.weights,
+        query.n or _RANKED,
+        where=query.where,
+        weights=query.weights,
         on_error="collect",
-        now=question.now,
+        now=query.now,
         timeout=seconds,
     )
     answers: list[Answer] = [
@@ -325,30 +325,30 @@ def _top_many(
     return answers
 
 
-def _first_one(held: Held, event: bytes, question: Question, seconds: float) -> Answer:
-    document = None if question.document is None else document_of(event, question.document)
+def _first_one(held: Held, event: bytes, query: Query, seconds: float) -> Answer:
+    document = None if query.document is None else document_of(event, query.document)
     found = held.index.first(
         event,
-        question.n or 1,
-        where=question.where,
+        query.n or 1,
+        where=query.where,
         document=document,
-        now=question.now,
+        now=query.now,
         timeout=seconds,
     )
     return {"first": _raw(found)}
 
 
 def _first_many(
-    held: Held, events: Sequence[bytes], question: Question, seconds: float, room: int
+    held: Held, events: Sequence[bytes], query: Query, seconds: float, room: int
 ) -> list[Answer]:
-    if question.document is not None:
-        return _one_by_one(_first_one, held, events, question, seconds, room)
+    if query.document is not None:
+        return _one_by_one(_first_one, held, events, query, seconds, room)
     found = held.index.first_batch(
         events,
-        question.n or 1,
-        where=question.where,
+        query.n or 1,
+        where=query.where,
         on_error="collect",
-        now=question.now,
+        now=query.now,
         timeout=seconds,
     )
     answers: list[Answer] = [{"first": _raw(ids)} for ids in found.matches]
@@ -357,26 +357,26 @@ def _first_many(
     return answers
 
 
-def _without_metadata(held: Held, question: Question) -> None:
-    if question.where is not None:
+def _without_metadata(held: Held, query: Query) -> None:
+    if query.where is not None:
         raise bad_request(f"a {held.kind} has no metadata")
 
 
-def _explain_one(held: Held, event: bytes, question: Question, seconds: float) -> Answer:
+def _explain_one(held: Held, event: bytes, query: Query, seconds: float) -> Answer:
     engine, end = held.engine, time.monotonic() + seconds
     if isinstance(engine, Graph):
-        source = source_of(held, question)
-        if question.target is None:
+        source = source_of(held, query)
+        if query.target is None:
             raise bad_request("a graph needs `target`, the node to explain")
-        target = held.find(question.target)
-        why = engine.explain(event, source, target, now=question.now, timeout=seconds)
+        target = held.find(query.target)
+        why = engine.explain(event, source, target, now=query.now, timeout=seconds)
         cut = [{"at": at, **reason.to_dict(most=_SEEN)} for at, reason in why.cut]
         explanation = {"id": target, "reached": why.reached, "path": why.path, "cut": cut}
         return {"explanations": _raw([explanation])}
-    if question.ids:
-        ids = [held.find(name) for name in question.ids]
+    if query.ids:
+        ids = [held.find(name) for name in query.ids]
     else:
-        ids = _ids_of_one(held, event, question, seconds)[: question.explanations]
+        ids = _ids_of_one(held, event, query, seconds)[: query.explanations]
     explanations: list[Answer] = []
     for id in ids:
         left = max(end - time.monotonic(), 0.0)
@@ -384,24 +384,24 @@ def _explain_one(held: Held, event: bytes, question: Question, seconds: float) -
             parts = engine.explain(id, event, timeout=left)
             explanations.append({"id": id, "matched": parts.matched, "parts": parts.to_list()})
             continue
-        document = None if question.document is None else document_of(event, question.document)
-        tree = engine.explain(id, event, document=document, now=question.now, timeout=left)
+        document = None if query.document is None else document_of(event, query.document)
+        tree = engine.explain(id, event, document=document, now=query.now, timeout=left)
         shown = tree.to_dict(most=_SEEN)
         explanations.append({"id": id, "matched": tree.matched, "tree": shown})
     return {"explanations": _raw(explanations)}
 
 
 def _explain_many(
-    held: Held, events: Sequence[bytes], question: Question, seconds: float, room: int
+    held: Held, events: Sequence[bytes], query: Query, seconds: float, room: int
 ) -> list[Answer]:
-    return _one_by_one(_explain_one, held, events, question, seconds, room)
+    return _one_by_one(_explain_one, held, events, query, seconds, room)
 
 
 def _one_by_one(
-    one: Callable[[Held, bytes, Question, float], Answer],
+    one: Callable[[Held, bytes, Query, float], Answer],
     held: Held,
     events: Sequence[bytes],
-    question: Question,
+    query: Query,
     seconds: float,
     room: int,
 ) -> list[Answer]:
@@ -410,7 +410,7 @@ def _one_by_one(
     end = time.monotonic() + seconds
     for event in events:
         try:
-            answers.append(one(held, event, question, max(end - time.monotonic(), 0.0)))
+            answers.append(one(held, event, query, max(end - time.monotonic(), 0.0)))
         except MatchTimeoutError:  # the timeout is that of the batch
             raise
         except TamisError as error:
@@ -447,11 +447,11 @@ def document_of(event: bytes, attribute: str) -> str | None:
         raise EventError(f"the document in {attribute!r} is not text") from None
 
 
-def source_of(held: Held, question: Question) -> str | int:
+def source_of(held: Held, query: Query) -> str | int:
     """The node of a graph that events start from."""
-    if question.source is None:
+    if query.source is None:
         raise bad_request("a graph needs `source`, the node that events start from")
-    return held.find(question.source)
+    return held.find(query.source)
 
 
 MATCH = Operation("match", _match_one, _match_many)

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tamis.errors import TamisError
 from tamis.serve import auth
-from tamis.serve.answers import Question
+from tamis.serve.answers import Query
 from tamis.serve.follow import Follow
 from tamis.serve.held import Held
 from tamis.serve.logs import Log, RequestIds
@@ -74,7 +74,7 @@ class Service:
         self.log = log
         self.metrics = metrics
         self.held = source.held
-        self.plain = Question(hits=metrics.hits)
+        self.plain = Query(hits=metrics.hits)
         self.tail = Tail()
         self.streams = Gate(bounds.streams, "too many streams")
         self.tails = Gate(bounds.tails, "too many readers of the stream")

@@ -11,7 +11,7 @@ from tamis.serve.answers import (
     MATCH,
     Answer,
     Operation,
-    Question,
+    Query,
     answer_all,
     answer_some,
     refusal,
@@ -45,40 +45,40 @@ _PARAMETERS = {
 
 async def answer(service: "Service", request: Request, operation: Operation) -> Response | None:
     """Answer a request about events."""
-    question = _question(service, request, operation) if request.has_query else service.plain
+    query = _query(service, request, operation) if request.has_query else service.plain
     kind = request.content_type
     if kind in _LINES:
         with service.streams.enter():
-            await _answer_stream(service, request, operation, question)
+            await _answer_stream(service, request, operation, query)
         return None
     body = await request.body()
     held = service.held
     if kind in _XML:
-        return await _answer_document(service, held, operation, question, body)
+        return await _answer_document(service, held, operation, query, body)
     if kind not in _OBJECTS:
         known = ", ".join(sorted((_LINES | _OBJECTS | _XML) - {""}))
         message = f"the content type {kind!r} is not supported; known: {known}"
         raise RequestError(415, "UnsupportedMediaType", message)
     if isinstance(held.engine, Filter):
-        return await _answer_texts(service, held, operation, question, body)
+        return await _answer_texts(service, held, operation, query, body)
     if body[:1] == b"[" or body.lstrip(b" \t\r\n")[:1] == b"[":
         events = await service.work(_events, body, service.settings.bounds.batch)
-        return await _answer_list(service, held, operation, question, events)
-    return await _answer_one(service, held, operation, question, body)
+        return await _answer_list(service, held, operation, query, events)
+    return await _answer_one(service, held, operation, query, body)
 
 
 async def _answer_one(
-    service: "Service", held: Held, operation: Operation, question: Question, event: bytes
+    service: "Service", held: Held, operation: Operation, query: Query, event: bytes
 ) -> Response:
     seconds = service.settings.bounds.seconds
     found: Answer | None = None
     if operation is MATCH and len(event) <= INLINE_BYTES and isinstance(held.engine, Index):
         try:
-            found = operation.one(held, event, question, min(INLINE_SECONDS, seconds))
+            found = operation.one(held, event, query, min(INLINE_SECONDS, seconds))
         except MatchTimeoutError:
             found = None
     if found is None:
-        found = await service.work(operation.one, held, event, question, seconds)
+        found = await service.work(operation.one, held, event, query, seconds)
     if operation is MATCH:
         if service.tail.readers:
             service.tail.publish(held.version, [(event, found["matches"])])
@@ -89,40 +89,40 @@ async def _answer_one(
 
 
 async def _answer_list(
-    service: "Service", held: Held, operation: Operation, question: Question, events: list[bytes]
+    service: "Service", held: Held, operation: Operation, query: Query, events: list[bytes]
 ) -> Response:
     bounds = service.settings.bounds
-    answers = await service.work(answer_all, operation, held, events, question, bounds)
+    answers = await service.work(answer_all, operation, held, events, query, bounds)
     _count(service, held, operation, events, answers)
     return json_response({"results": answers, "version": held.version})
 
 
 async def _answer_document(
-    service: "Service", held: Held, operation: Operation, question: Question, document: bytes
+    service: "Service", held: Held, operation: Operation, query: Query, document: bytes
 ) -> Response:
     if isinstance(held.engine, Filter):
-        return await _answer_one(service, held, operation, question, document)
+        return await _answer_one(service, held, operation, query, document)
     try:
         event = msgspec.json.encode({"document": document.decode()})
     except UnicodeDecodeError:
         message = "a document for an index is UTF-8; others go into an event with `document=`"
         raise bad_request(message) from None
-    question = replace(question, document="document")
-    return await _answer_one(service, held, operation, question, event)
+    query = replace(query, document="document")
+    return await _answer_one(service, held, operation, query, event)
 
 
 async def _answer_texts(
-    service: "Service", held: Held, operation: Operation, question: Question, body: bytes
+    service: "Service", held: Held, operation: Operation, query: Query, body: bytes
 ) -> Response:
     """Documents for XML filters, as JSON: a text, or a list of texts."""
     if body.lstrip(b" \t\r\n")[:1] == b"[":
         documents = await service.work(_documents, body, service.settings.bounds.batch)
-        return await _answer_list(service, held, operation, question, documents)
+        return await _answer_list(service, held, operation, query, documents)
     try:
         document = decode(body, str)
     except ValueError as error:
         raise bad_request(f"a document must be XML, or a JSON string: {error}") from None
-    return await _answer_one(service, held, operation, question, document.encode())
+    return await _answer_one(service, held, operation, query, document.encode())
 
 
 def _count(
@@ -145,7 +145,7 @@ def _count(
 
 
 async def _answer_stream(
-    service: "Service", request: Request, operation: Operation, question: Question
+    service: "Service", request: Request, operation: Operation, query: Query
 ) -> None:
     """Answer lines as they arrive, one line for each."""
     held = service.held
@@ -160,13 +160,13 @@ async def _answer_stream(
             continue
         lines = bytes(rest[:end])
         del rest[:end]
-        number = await _answer_lines(service, request, operation, question, lines, number)
+        number = await _answer_lines(service, request, operation, query, lines, number)
         if len(rest) > service.settings.bounds.line:
             allowed = service.settings.bounds.line
             problem = too_large("bytes of a line", len(rest), allowed)
             await _send(request, [{"line": number + 1, "error": problem.to_dict()}], last=True)
             return
-    await _answer_lines(service, request, operation, question, bytes(rest), number)
+    await _answer_lines(service, request, operation, query, bytes(rest), number)
     await request.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
@@ -174,7 +174,7 @@ async def _answer_lines(
     service: "Service",
     request: Request,
     operation: Operation,
-    question: Question,
+    query: Query,
     lines: bytes,
     number: int,
 ) -> int:
@@ -189,7 +189,7 @@ async def _answer_lines(
         number += chunk.count
         while chunk.events:
             # One time slice per call, so that other streams can continue.
-            answers = await service.run(chunk.answer, service, service.held, operation, question)
+            answers = await service.run(chunk.answer, service, service.held, operation, query)
             await request.send({"type": "http.response.body", "body": answers, "more_body": True})
             if service.stopping:
                 raise ClientGoneError
@@ -215,17 +215,15 @@ class Chunk:
         self._numbers = [at for at, _ in found]
         self.events = [line for _, line in found]
 
-    def answer(
-        self, service: "Service", held: Held, operation: Operation, question: Question
-    ) -> bytes:
+    def answer(self, service: "Service", held: Held, operation: Operation, query: Query) -> bytes:
         """The encoded answers for the first lines; runs on another thread."""
         answers: list[Answer]
         bounds = service.settings.bounds
         try:
             if isinstance(held.engine, Filter):
-                answers = _answer_texts_of(operation, held, self.events, question, bounds)
+                answers = _answer_texts_of(operation, held, self.events, query, bounds)
             else:
-                answers = answer_some(operation, held, self.events, question, bounds)
+                answers = answer_some(operation, held, self.events, query, bounds)
         except TamisError as error:  # applies to all of them, such as an unknown id
             answers = [refusal(error)] * len(self.events)
         except RequestError as error:
@@ -240,7 +238,7 @@ class Chunk:
 
 
 def _answer_texts_of(
-    operation: Operation, held: Held, lines: list[bytes], question: Question, bounds: Bounds
+    operation: Operation, held: Held, lines: list[bytes], query: Query, bounds: Bounds
 ) -> list[Answer]:
     """The answers for the first of some documents that are JSON texts."""
     documents: list[bytes] = []
@@ -256,7 +254,7 @@ def _answer_texts_of(
             if refused:
                 break
             documents.append(document)
-    return refused or answer_some(operation, held, documents, question, bounds)
+    return refused or answer_some(operation, held, documents, query, bounds)
 
 
 def _events(body: bytes, most: int) -> list[bytes]:
@@ -274,8 +272,8 @@ async def _send(request: Request, answers: list[Answer], *, last: bool) -> None:
     await request.send({"type": "http.response.body", "body": body, "more_body": not last})
 
 
-def _question(service: "Service", request: Request, operation: Operation) -> Question:
-    """The question described by the parameters of a request.
+def _query(service: "Service", request: Request, operation: Operation) -> Query:
+    """The query described by the parameters of a request.
 
     Raises:
         RequestError: A parameter or its value is invalid.
@@ -286,7 +284,7 @@ def _question(service: "Service", request: Request, operation: Operation) -> Que
     if len(ids) > bounds.explanations:
         raise too_large("ids to explain", len(ids), bounds.explanations)
     weights, where = one(given, "weights"), one(given, "where")
-    return Question(
+    return Query(
         now=_moment(one(given, "now")),
         document=one(given, "document"),
         where=None if where is None else Expression.parse(where),

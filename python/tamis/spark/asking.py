@@ -28,12 +28,12 @@ def ask(index: Any, method: str, batch: pa.RecordBatch, *given: Any, **how: Any)
         how: Its keyword arguments.
     """
     column, beside = how.get("column"), (how.get("documents"), how.get("sources"))
-    kinds = {field.name: field.type for field in batch.schema if field.name not in beside}
-    if any(_holds_variants(kind) for kind in kinds.values()):
+    data_types = {field.name: field.type for field in batch.schema if field.name not in beside}
+    if any(_holds_variants(data_type) for data_type in data_types.values()):
         return _one_by_one(index, method, batch, given, how)
     for number, (name, array) in enumerate(zip(batch.schema.names, batch.columns, strict=True)):
         # The column of events may itself be binary: JSON.
-        if name in kinds and not (name == column and is_binary(array.type)):
+        if name in data_types and not (name == column and is_binary(array.type)):
             readable = _with_texts(array.type)
             if readable != array.type:
                 batch = batch.set_column(number, name, array.view(readable))
@@ -41,37 +41,37 @@ def ask(index: Any, method: str, batch: pa.RecordBatch, *given: Any, **how: Any)
 
 
 @functools.lru_cache(maxsize=256)
-def _holds_variants(kind: pa.DataType) -> bool:
-    if is_variant(kind):
+def _holds_variants(data_type: pa.DataType) -> bool:
+    if is_variant(data_type):
         return True
-    return any(_holds_variants(field.type) for field in _fields(kind))
+    return any(_holds_variants(field.type) for field in _fields(data_type))
 
 
-def _fields(kind: pa.DataType) -> list[pa.Field]:
-    return [kind.field(number) for number in range(kind.num_fields)]
+def _fields(data_type: pa.DataType) -> list[pa.Field]:
+    return [data_type.field(number) for number in range(data_type.num_fields)]
 
 
-def _with_texts(kind: pa.DataType) -> pa.DataType:
+def _with_texts(data_type: pa.DataType) -> pa.DataType:
     """The type with strings for binaries."""
-    if pa.types.is_binary(kind):
+    if pa.types.is_binary(data_type):
         return pa.string()
-    if pa.types.is_large_binary(kind):
+    if pa.types.is_large_binary(data_type):
         return pa.large_string()
-    if pa.types.is_binary_view(kind):
+    if pa.types.is_binary_view(data_type):
         return pa.string_view()
-    fields = _fields(kind)
+    fields = _fields(data_type)
     readable = [_with_texts(field.type) for field in fields]
     if all(new == field.type for new, field in zip(readable, fields, strict=True)):
-        return kind
+        return data_type
     named = [field.with_type(new) for field, new in zip(fields, readable, strict=True)]
-    if pa.types.is_struct(kind):
+    if pa.types.is_struct(data_type):
         return pa.struct(named)
-    if pa.types.is_map(kind):
+    if pa.types.is_map(data_type):
         key, item = named[0].type.field(0), named[0].type.field(1)
         return pa.map_(key, item)
-    if pa.types.is_list(kind):
+    if pa.types.is_list(data_type):
         return pa.list_(named[0])
-    return pa.large_list(named[0]) if pa.types.is_large_list(kind) else kind
+    return pa.large_list(named[0]) if pa.types.is_large_list(data_type) else data_type
 
 
 # ---------------------------------------------------------------- row by row

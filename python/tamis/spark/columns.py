@@ -79,40 +79,41 @@ def subscription_columns(frame: DataFrame) -> tuple[dict[str, Column], str]:
     Raises:
         SubscriptionError: A column is missing or has the wrong type.
     """
-    kind = require(frame, "id", SubscriptionError, "subscriptions")
-    if not isinstance(kind, (StringType, *INTEGERS)):
+    data_type = require(frame, "id", SubscriptionError, "subscriptions")
+    if not isinstance(data_type, (StringType, *INTEGERS)):
         raise SubscriptionError(
-            f"the column `id` is of the type {kind.simpleString()}; ids are strings or integers"
+            f"the column `id` is of the type {data_type.simpleString()}; "
+            "ids are strings or integers"
         )
-    ids = "string" if isinstance(kind, StringType) else "bigint"
-    kind = require(frame, "expression", SubscriptionError, "subscriptions")
-    if not isinstance(kind, StringType):
+    ids = "string" if isinstance(data_type, StringType) else "bigint"
+    data_type = require(frame, "expression", SubscriptionError, "subscriptions")
+    if not isinstance(data_type, StringType):
         raise SubscriptionError(
-            f"the column `expression` is of the type {kind.simpleString()}; expressions are "
+            f"the column `expression` is of the type {data_type.simpleString()}; expressions are "
             "strings: their text, or the JSON form"
         )
     columns = {"id": column("id").cast(ids), "expression": column("expression")}
     if "boost" in frame.columns:
-        kind = frame.schema["boost"].dataType
-        if not isinstance(kind, NumericType):
+        data_type = frame.schema["boost"].dataType
+        if not isinstance(data_type, NumericType):
             raise SubscriptionError(
-                f"the column `boost` is of the type {kind.simpleString()}; boosts are numbers"
+                f"the column `boost` is of the type {data_type.simpleString()}; boosts are numbers"
             )
         columns["boost"] = column("boost").cast("double")
     if "priority" in frame.columns:
-        kind = frame.schema["priority"].dataType
-        if not isinstance(kind, INTEGERS):
+        data_type = frame.schema["priority"].dataType
+        if not isinstance(data_type, INTEGERS):
             raise SubscriptionError(
-                f"the column `priority` is of the type {kind.simpleString()}; priorities are "
+                f"the column `priority` is of the type {data_type.simpleString()}; priorities are "
                 "integers"
             )
         columns["priority"] = column("priority").cast("bigint")
     for name in ("active_from", "active_until"):
         if name in frame.columns:
-            kind = frame.schema[name].dataType
-            if not isinstance(kind, (StringType, DateType, TimestampType, TimestampNTZType)):
+            data_type = frame.schema[name].dataType
+            if not isinstance(data_type, (StringType, DateType, TimestampType, TimestampNTZType)):
                 raise SubscriptionError(
-                    f"the column `{name}` is of the type {kind.simpleString()}; it holds "
+                    f"the column `{name}` is of the type {data_type.simpleString()}; it holds "
                     "timestamps, dates, or their texts"
                 )
             columns[name] = column(name)
@@ -123,17 +124,17 @@ def subscription_columns(frame: DataFrame) -> tuple[dict[str, Column], str]:
     return columns, ids
 
 
-def _json(frame: DataFrame, name: str, *kinds: type[DataType]) -> Column:
+def _json(frame: DataFrame, name: str, *data_types: type[DataType]) -> Column:
     """A column of JSON, or of a type that converts to JSON."""
-    kind = frame.schema[name].dataType
-    if isinstance(kind, StringType):
+    data_type = frame.schema[name].dataType
+    if isinstance(data_type, StringType):
         return column(name)
-    if isinstance(kind, kinds):
+    if isinstance(data_type, data_types):
         return sf.to_json(column(name))
-    others = " or ".join(other.typeName() for other in kinds)
+    others = " or ".join(other.typeName() for other in data_types)
     raise SubscriptionError(
-        f"the column `{name}` is of the type {kind.simpleString()}; it holds JSON in a string, or "
-        f"is a {others}"
+        f"the column `{name}` is of the type {data_type.simpleString()}; "
+        f"it holds JSON in a string, or is a {others}"
     )
 
 
@@ -143,11 +144,11 @@ def deleted_column(frame: DataFrame) -> Column:
     Raises:
         SubscriptionError: There is no such column.
     """
-    kind = require(frame, "operation", SubscriptionError, "changes")
-    if not isinstance(kind, StringType):
+    data_type = require(frame, "operation", SubscriptionError, "changes")
+    if not isinstance(data_type, StringType):
         raise SubscriptionError(
-            f"the column `operation` is of the type {kind.simpleString()}; it holds 'upsert' or "
-            "'delete'"
+            f"the column `operation` is of the type {data_type.simpleString()}; "
+            "it holds 'upsert' or 'delete'"
         )
     return sf.lower(column("operation")) == "delete"
 
@@ -199,22 +200,22 @@ class Events:
             selected |= {name: column(name) for name in self.attributes}
         self.document = None
         if document is not None:
-            kind = require(frame, document, EventError, "events")
-            if not isinstance(kind, (StringType, BinaryType)):
+            data_type = require(frame, document, EventError, "events")
+            if not isinstance(data_type, (StringType, BinaryType)):
                 raise EventError(
-                    f"the column `{document}` is of the type {kind.simpleString()}; documents are "
-                    "strings or binary"
+                    f"the column `{document}` is of the type {data_type.simpleString()}; "
+                    "documents are strings or binary"
                 )
             self.document = _DOCUMENT
             self.attributes = [name for name in self.attributes if name != document]
             selected[_DOCUMENT] = column(document)
         self.source = None
         if source is not None:
-            kind = require(frame, source, EventError, "events")
-            if not isinstance(kind, (StringType, *INTEGERS)):
+            data_type = require(frame, source, EventError, "events")
+            if not isinstance(data_type, (StringType, *INTEGERS)):
                 raise EventError(
-                    f"the column `{source}` is of the type {kind.simpleString()}; sources are ids, "
-                    "which are strings or integers"
+                    f"the column `{source}` is of the type {data_type.simpleString()}; "
+                    "sources are ids, which are strings or integers"
                 )
             self.source = _SOURCE
             selected[_SOURCE] = column(source)
@@ -247,8 +248,8 @@ class Events:
         ]
         raise_refused(refused)
         if mentioned is not None:
-            kinds = self.frame.select(*map(column, looked_at)).schema
-            batch = pa.RecordBatch.from_pylist([], arrow_schema(kinds))
+            data_types = self.frame.select(*map(column, looked_at)).schema
+            batch = pa.RecordBatch.from_pylist([], arrow_schema(data_types))
             ask(mentioning(mentioned), "match_batch", batch, column=self.column, threads=1)
 
 
@@ -267,27 +268,27 @@ _DOCUMENT = "_tamis_document"
 _SOURCE = "_tamis_source"
 
 
-def _whole(name: str, kind: DataType) -> Column:
-    if not is_event(kind):
+def _whole(name: str, data_type: DataType) -> Column:
+    if not is_event(data_type):
         raise EventError(
-            f"the column `{name}` is of the type {kind.simpleString()}; events are a struct, a "
-            "map, a variant, or JSON as string or binary"
+            f"the column `{name}` is of the type {data_type.simpleString()}; "
+            "events are a struct, a map, a variant, or JSON as string or binary"
         )
-    return sf.to_json(column(name)) if isinstance(kind, VariantType) else column(name)
+    return sf.to_json(column(name)) if isinstance(data_type, VariantType) else column(name)
 
 
-def is_event(kind: DataType) -> bool:
+def is_event(data_type: DataType) -> bool:
     """Whether values of a type can be events."""
-    return isinstance(kind, (StringType, BinaryType, StructType, MapType, VariantType))
+    return isinstance(data_type, (StringType, BinaryType, StructType, MapType, VariantType))
 
 
-def refuse_types(kind: DataType) -> None:
+def refuse_types(data_type: DataType) -> None:
     """Fail if events of a type have members that cannot be sent to a worker.
 
     Raises:
         EventError: The error names all of them.
     """
-    raise_refused(_refused("", kind, set(), "event"))
+    raise_refused(_refused("", data_type, set(), "event"))
 
 
 def raise_refused(refused: Iterable[tuple[str, DataType]]) -> None:
@@ -296,7 +297,7 @@ def raise_refused(refused: Iterable[tuple[str, DataType]]) -> None:
     Raises:
         EventError: The error names all of them.
     """
-    named = [f"`{path}` ({kind.simpleString()})" for path, kind in refused]
+    named = [f"`{path}` ({data_type.simpleString()})" for path, data_type in refused]
     if named:
         raise EventError(
             f"columns of types that no attribute has: {', '.join(named)}; cast them, or leave them "
@@ -305,7 +306,7 @@ def raise_refused(refused: Iterable[tuple[str, DataType]]) -> None:
 
 
 def _refused(
-    path: str, kind: DataType, mentioned: set[str] | None, label: str
+    path: str, data_type: DataType, mentioned: set[str] | None, label: str
 ) -> list[tuple[str, DataType]]:
     """The columns in a column that have no meaning in expressions.
 
@@ -313,21 +314,21 @@ def _refused(
 
     Args:
         path: The column's name in expressions; empty for a column of events.
-        kind: Its type.
+        data_type: Its type.
         mentioned: The attributes that the index mentions; None for all.
         label: The caller's name for it.
     """
-    if isinstance(kind, (YearMonthIntervalType, CalendarIntervalType)):
-        return [(label, kind)]
+    if isinstance(data_type, (YearMonthIntervalType, CalendarIntervalType)):
+        return [(label, data_type)]
     below = list[tuple[str, DataType]]()
-    if isinstance(kind, StructType):
-        below = [(field.name, field.dataType) for field in kind.fields]
-    elif isinstance(kind, ArrayType):
-        return _refused(path, kind.elementType, mentioned, label)
-    elif isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
-        return _refused(path, kind.valueType, mentioned, label)
-    elif isinstance(kind, MapType) or kind.typeName().partition("(")[0] in _MEANINGLESS:
-        return [(label, kind)] if _is_mentioned(path, mentioned) else []
+    if isinstance(data_type, StructType):
+        below = [(field.name, field.dataType) for field in data_type.fields]
+    elif isinstance(data_type, ArrayType):
+        return _refused(path, data_type.elementType, mentioned, label)
+    elif isinstance(data_type, MapType) and isinstance(data_type.keyType, StringType):
+        return _refused(path, data_type.valueType, mentioned, label)
+    elif isinstance(data_type, MapType) or data_type.typeName().partition("(")[0] in _MEANINGLESS:
+        return [(label, data_type)] if _is_mentioned(path, mentioned) else []
     joined = ((f"{path}.{name}" if path else name, f"{label}.{name}", one) for name, one in below)
     return [found for one in joined for found in _refused(one[0], one[2], mentioned, one[1])]
 

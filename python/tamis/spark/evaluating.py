@@ -58,7 +58,7 @@ class Pinned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """The arguments that rows must share to be answered together."""
 
     index: str
@@ -114,17 +114,17 @@ def _evaluate(
         id: For `explain`, the subscriptions.
         given: The arguments that rows must share to be answered together: arrays or constants.
     """
-    kind = _result(function, pinned.ids)
+    data_type = _result(function, pinned.ids)
     parts, order = list[pa.Array](), list[Any]()
-    for question, rows in _questions(len(event), given):
+    for query, rows in _queries(len(event), given):
         events = event if rows is None else event.take(rows)
         ids = id if rows is None or id is None else id.take(rows)
-        if question is None:
-            part = pa.nulls(len(events), kind)
+        if query is None:
+            part = pa.nulls(len(events), data_type)
         else:
-            opened = _open(pinned, question.index)
-            timed = replace(question, now=question.now or pinned.now)
-            part = _FUNCTIONS[function](Asked(opened, timed, events, ids), kind)
+            opened = _open(pinned, query.index)
+            timed = replace(query, now=query.now or pinned.now)
+            part = _FUNCTIONS[function](Asked(opened, timed, events, ids), data_type)
         if rows is None:
             return part
         parts.append(part)
@@ -134,12 +134,16 @@ def _evaluate(
     return pa.concat_arrays(parts).take(pa.array(inverse))
 
 
-def _is_event(kind: pa.DataType) -> bool:
+def _is_event(data_type: pa.DataType) -> bool:
     """Whether values of a type can be events; NULL is an event that is refused."""
     types = pa.types
-    texts = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    members = types.is_struct(kind) or types.is_map(kind)  # a variant is a struct as well
-    return texts or is_binary(kind) or members or types.is_null(kind)
+    texts = (
+        types.is_string(data_type)
+        or types.is_large_string(data_type)
+        or types.is_string_view(data_type)
+    )
+    members = types.is_struct(data_type) or types.is_map(data_type)  # a variant is a struct as well
+    return texts or is_binary(data_type) or members or types.is_null(data_type)
 
 
 def _result(function: Function, ids: str) -> pa.DataType:
@@ -153,12 +157,10 @@ def _result(function: Function, ids: str) -> pa.DataType:
     return id if function == "first" else pa.string()
 
 
-def _questions(
-    rows: int, given: Mapping[str, Any]
-) -> Iterator[tuple[Question | None, pa.Array | None]]:
-    """The distinct questions, with their rows; None for all rows.
+def _queries(rows: int, given: Mapping[str, Any]) -> Iterator[tuple[Query | None, pa.Array | None]]:
+    """The distinct queries, with their rows; None for all rows.
 
-    Rows without an index have no question.
+    Rows without an index have no query.
     """
     same = dict[str, Any]()
     columns = dict[str, pa.Array]()
@@ -175,23 +177,23 @@ def _questions(
     if rows == 0:
         yield None, None
     elif not columns:
-        yield _question(same), None
+        yield _query(same), None
     else:
         table = pa.table({**columns, "row": pa.array(np.arange(rows))})
         grouped = table.group_by(list(columns)).aggregate([("row", "list")])
         numbers = grouped.column("row_list")
         for place, differing in enumerate(grouped.drop_columns("row_list").to_pylist()):
-            yield _question({**same, **differing}), numbers[place].values
+            yield _query({**same, **differing}), numbers[place].values
 
 
-def _question(given: dict[str, Any]) -> Question | None:
+def _query(given: dict[str, Any]) -> Query | None:
     if given["index"] is None:
         return None
     if "n" in given and (given["n"] is None or given["n"] < 1):
         raise ValueError(f"n must be at least 1, not {given['n']}")
     if isinstance(given.get("now"), str):
         given["now"] = moment_of(given["now"])
-    return Question(**given)
+    return Query(**given)
 
 
 # ---------------------------------------------------------------- indexes
@@ -258,13 +260,13 @@ class Asked:
 
     Attributes:
         index: The index.
-        question: The arguments that its rows share.
+        query: The arguments that its rows share.
         events: Their events.
         ids: For `explain`, the subscription of each.
     """
 
     index: Index
-    question: Question
+    query: Query
     events: pa.Array
     ids: pa.Array | None
 
@@ -272,33 +274,33 @@ class Asked:
         """The result of a method of the index, and the refused events."""
         batch = pa.RecordBatch.from_arrays([self.events], [_EVENT])
         how = {"column": _EVENT, "threads": 1, "on_error": "collect"}
-        how |= {"now": self.question.now, "where": self.question.where}
+        how |= {"now": self.query.now, "where": self.query.where}
         return ask(self.index, method, batch, *given, **how)
 
 
-def _match(asked: Asked, kind: pa.DataType) -> pa.Array:
+def _match(asked: Asked, data_type: pa.DataType) -> pa.Array:
     found, refused = asked.ask("match_batch")
-    return _lists(found, len(asked.events), _column(found, "subscription"), refused, kind)
+    return _lists(found, len(asked.events), _column(found, "subscription"), refused, data_type)
 
 
-def _top(asked: Asked, kind: pa.DataType) -> pa.Array:
-    found, refused = asked.ask("top_batch", asked.question.n)
-    element = kind.value_type
+def _top(asked: Asked, data_type: pa.DataType) -> pa.Array:
+    found, refused = asked.ask("top_batch", asked.query.n)
+    element = data_type.value_type
     columns = [_column(found, "subscription").cast(element.field(0).type), _column(found, "score")]
     ranked = pa.StructArray.from_arrays(columns, fields=list(element))
-    return _lists(found, len(asked.events), ranked, refused, kind)
+    return _lists(found, len(asked.events), ranked, refused, data_type)
 
 
-def _first(asked: Asked, kind: pa.DataType) -> pa.Array:
+def _first(asked: Asked, data_type: pa.DataType) -> pa.Array:
     found, _ = asked.ask("first_batch", 1)
     # At most one row per event; events without one stay null.
     places = np.full(len(asked.events), -1, np.int64)
     places[np.asarray(found.column("event"), np.int64)] = np.arange(found.num_rows)
-    chosen = _column(found, "subscription").cast(kind)
+    chosen = _column(found, "subscription").cast(data_type)
     return chosen.take(pa.array(places, mask=places < 0))
 
 
-def _explain(asked: Asked, kind: pa.DataType) -> pa.Array:
+def _explain(asked: Asked, data_type: pa.DataType) -> pa.Array:
     assert asked.ids is not None
     integers = ids_of(asked.index) == "bigint"
     texts = list[str | None]()
@@ -308,20 +310,20 @@ def _explain(asked: Asked, kind: pa.DataType) -> pa.Array:
             continue
         try:
             wanted = int(id) if integers else str(id)
-            texts.append(str(asked.index.explain(wanted, event, now=asked.question.now)))
+            texts.append(str(asked.index.explain(wanted, event, now=asked.query.now)))
         except EventError:
             texts.append(None)
         except (UnknownIdError, ValueError):
             texts.append(f"no subscription has the id {id!r}")
-    return pa.array(texts, kind)
+    return pa.array(texts, data_type)
 
 
-def _error(asked: Asked, kind: pa.DataType) -> pa.Array:
+def _error(asked: Asked, data_type: pa.DataType) -> pa.Array:
     _, refused = asked.ask("match_batch")
     texts: list[str | None] = [None] * len(asked.events)
     for event in refused:
         texts[event.row] = on_one_line(event)
-    return pa.array(texts, kind)
+    return pa.array(texts, data_type)
 
 
 _FUNCTIONS: dict[Function, Callable[..., pa.Array]] = {
@@ -348,7 +350,7 @@ def _column(found: pa.Table, name: str) -> pa.Array:
 
 
 def _lists(
-    found: pa.Table, rows: int, values: pa.Array, refused: Sequence[Any], kind: pa.DataType
+    found: pa.Table, rows: int, values: pa.Array, refused: Sequence[Any], data_type: pa.DataType
 ) -> pa.Array:
     """A list of values for each event; null for one that was refused."""
     counts = np.bincount(np.asarray(found.column("event"), np.int64), minlength=rows)
@@ -359,5 +361,5 @@ def _lists(
         nulls = np.zeros(rows, bool)
         nulls[[event.row for event in refused]] = True
         mask = pa.array(nulls)
-    values = values.cast(kind.value_type)
-    return pa.ListArray.from_arrays(pa.array(offsets), values, type=kind, mask=mask)
+    values = values.cast(data_type.value_type)
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=data_type, mask=mask)

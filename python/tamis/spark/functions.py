@@ -85,11 +85,11 @@ def register(
     if ids not in (None, "string", "bigint"):
         raise ValueError(f'ids must be "string" or "bigint", not {ids!r}')
     indexes = {name: _read(place) for name, place in (names or {}).items()}
-    kinds = {_ids(index) for index in indexes.values()}
-    if ids == "bigint" and "string" in kinds:
+    types = {_ids(index) for index in indexes.values()}
+    if ids == "bigint" and "string" in types:
         wrong = next(name for name, index in indexes.items() if _ids(index) == "string")
         raise ValueError(f"the ids of {wrong!r} are strings, not integers")
-    chosen = ids or (kinds.pop() if len(kinds) == 1 else "string")
+    chosen = ids or (types.pop() if len(types) == 1 else "string")
     pinned = Pinned(
         {name: (index.folder.uri, index.key) for name, index in indexes.items()},
         chosen,

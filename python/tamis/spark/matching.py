@@ -510,22 +510,24 @@ def what_it_says(index: Manifest, where: str | None = None) -> Said:
         where: A condition on metadata; a `MetadataWarning` says which of its names no metadata has,
             if the index is on a local disk.
     """
-    kind: Any = None if index.ids is None else StringType() if index.ids == "string" else LongType()
+    data_type: Any = (
+        None if index.ids is None else StringType() if index.ids == "string" else LongType()
+    )
     if index.folder.local is None:
-        if kind is None:
+        if data_type is None:
             message = f"{index.folder}: an index of Index.save can be opened from a local disk only"
             raise StorageError(message, path=str(index.folder))
-        return Said(index.attributes, kind, index.asks_now)
+        return Said(index.attributes, data_type, index.asks_now)
     opened = Index.open(index.folder.local / index.name, verify=False)
-    if kind is None:
+    if data_type is None:
         import pyarrow as pa
 
         found = opened.match_batch(pa.table({}), threads=1).schema.field("subscription").type
-        kind = StringType() if pa.types.is_string(found) else LongType()
+        data_type = StringType() if pa.types.is_string(found) else LongType()
     if where is not None:
         opened.match({}, where=where)
     attributes = None if opened.asks_values else set(opened.attributes)
-    return Said(attributes, kind, opened.asks_now)
+    return Said(attributes, data_type, opened.asks_now)
 
 
 def _is_sharded(index: Manifest, placement: str) -> bool:
@@ -544,13 +546,16 @@ def _added(ids: DataType, metadata: bool, lists: bool) -> list[StructField]:
     columns = {"subscriptions" if lists else "subscription": ids}
     if metadata:
         columns["metadata"] = StringType()
-    return [StructField(name, ArrayType(kind) if lists else kind) for name, kind in columns.items()]
+    return [
+        StructField(name, ArrayType(data_type) if lists else data_type)
+        for name, data_type in columns.items()
+    ]
 
 
 def _ranked(ids: DataType, by: str) -> list[StructField]:
-    kind: DataType = DoubleType() if by == "score" else LongType()
-    columns = {"subscription": ids, by: kind, "rank": IntegerType()}
-    return [StructField(name, kind) for name, kind in columns.items()]
+    data_type: DataType = DoubleType() if by == "score" else LongType()
+    columns = {"subscription": ids, by: data_type, "rank": IntegerType()}
+    return [StructField(name, data_type) for name, data_type in columns.items()]
 
 
 def _to_shards(frame: DataFrame, index: Manifest, slices: int) -> DataFrame:

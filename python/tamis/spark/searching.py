@@ -171,8 +171,8 @@ def match_graph(
         },
     )
     kept = [StructField(name, frame.schema[name].dataType) for name in prepared.keep]
-    kind: DataType = StringType() if ids == "string" else LongType()
-    found = StructField(added, ArrayType(kind) if output == "lists" else kind)
+    data_type: DataType = StringType() if ids == "string" else LongType()
+    found = StructField(added, ArrayType(data_type) if output == "lists" else data_type)
     # mapInArrow takes the names of columns for expressions.
     plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
     searched = plain.mapInArrow(task, StructType([*kept, *errors, found]))

@@ -120,23 +120,23 @@ class Matches:
                 yield (*kept, id)
 
 
-def _plain(value: Any, kind: DataType) -> Any:
+def _plain(value: Any, data_type: DataType) -> Any:
     """A Spark value as an index takes it."""
     if value is None:
         return None
-    if isinstance(kind, StructType):
+    if isinstance(data_type, StructType):
         values = tuple(value) if isinstance(value, Row) else value
-        pairs = zip(kind.fields, values, strict=True)
+        pairs = zip(data_type.fields, values, strict=True)
         return {field.name: _plain(member, field.dataType) for field, member in pairs}
-    if isinstance(kind, ArrayType):
-        return [_plain(element, kind.elementType) for element in value]
-    if isinstance(kind, MapType):
-        return {name: _plain(member, kind.valueType) for name, member in value.items()}
-    if isinstance(kind, VariantType):
+    if isinstance(data_type, ArrayType):
+        return [_plain(element, data_type.elementType) for element in value]
+    if isinstance(data_type, MapType):
+        return {name: _plain(member, data_type.valueType) for name, member in value.items()}
+    if isinstance(data_type, VariantType):
         return variant_to_python(value)
-    if isinstance(kind, BinaryType):
+    if isinstance(data_type, BinaryType):
         return to_text(bytes(value))
-    return _aware(value) if isinstance(kind, TimestampType) else value
+    return _aware(value) if isinstance(data_type, TimestampType) else value
 
 
 def _aware(value: Any) -> Any:

@@ -26,17 +26,19 @@ def moment_of(text: str) -> datetime:
         raise ValueError(f"now must be a timestamp, not {text!r}") from error
 
 
-def is_variant(kind: pa.DataType) -> bool:
+def is_variant(data_type: pa.DataType) -> bool:
     """Whether this is Spark's encoding of a variant: two binaries, one of them marked."""
-    if not pa.types.is_struct(kind) or kind.num_fields != 2:
+    if not pa.types.is_struct(data_type) or data_type.num_fields != 2:
         return False
-    return any((field.metadata or {}).get(b"variant") == b"true" for field in kind)
+    return any((field.metadata or {}).get(b"variant") == b"true" for field in data_type)
 
 
-def is_binary(kind: pa.DataType) -> bool:
+def is_binary(data_type: pa.DataType) -> bool:
     """Whether values are bytes."""
     return bool(
-        pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+        pa.types.is_binary(data_type)
+        or pa.types.is_large_binary(data_type)
+        or pa.types.is_binary_view(data_type)
     )
 
 
@@ -45,24 +47,24 @@ def to_python(array: pa.Array) -> list[Any]:
 
     Bytes that are not UTF-8 stay bytes, which no attribute can have.
     """
-    kind = array.type
-    if is_variant(kind):
+    data_type = array.type
+    if is_variant(data_type):
         return list(_variants(array))
-    if pa.types.is_struct(kind):
-        names = [field.name for field in kind]
-        columns = [to_python(array.field(number)) for number in range(kind.num_fields)]
+    if pa.types.is_struct(data_type):
+        names = [field.name for field in data_type]
+        columns = [to_python(array.field(number)) for number in range(data_type.num_fields)]
         rows = zip(*columns, strict=True) if columns else (() for _ in range(len(array)))
         dicts = [dict(zip(names, row, strict=True)) for row in rows]
         return _with_nulls(array, dicts)
-    if pa.types.is_map(kind):
+    if pa.types.is_map(data_type):
         keys, items = to_python(array.keys), to_python(array.items)
         spans = _spans(array)
         dicts = [dict(zip(keys[a:b], items[a:b], strict=True)) for a, b in spans]
         return _with_nulls(array, dicts)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if pa.types.is_list(data_type) or pa.types.is_large_list(data_type):
         values = to_python(array.values)
         return _with_nulls(array, [values[a:b] for a, b in _spans(array)])
-    if is_binary(kind):
+    if is_binary(data_type):
         return [to_text(value) for value in array.to_pylist()]
     return list(array.to_pylist())
 

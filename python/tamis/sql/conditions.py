@@ -16,7 +16,7 @@ from tamis.sql.scope import Path, Scope
 from tamis.sql.terms import FIRST, FLOAT_DIGITS, LAST, NOTHING, SIZE, Terms, Value
 from tamis.sql.types import DIGITS, exact, integers
 from tamis.sql.types import UNKNOWN as UNKNOWN_TYPE
-from tamis.sql.values import Literal
+from tamis.sql.values import Constant
 
 DEPTH = 200
 UNKNOWN = "cast(null as boolean)"
@@ -106,8 +106,8 @@ class Writer:
             written = self.some([left, node["right"]], lambda a, b: self.compare(a, positive, b))
         else:
             given = node["values"] if "values" in node else [node["value"]]
-            literals = [values.read(each, self.zone) for each in given]
-            written = self.some([left], lambda value: self.test(value, positive, literals))
+            constants = [values.read(each, self.zone) for each in given]
+            written = self.some([left], lambda value: self.test(value, positive, constants))
         if self.missing == "false":
             written = f"coalesce({written}, false)"
         return f"(not {written})" if negated else written
@@ -288,18 +288,18 @@ class Writer:
 
     # Comparisons
 
-    def test(self, value: Value, operator: str, literals: list[Literal]) -> str:
-        """A predicate with literals, for a value that is not missing."""
+    def test(self, value: Value, operator: str, constants: list[Constant]) -> str:
+        """A predicate with constants, for a value that is not missing."""
         match operator:
             case "in":
-                return self.among(value, literals)
+                return self.among(value, constants)
             case "between":
-                low, high = literals
+                low, high = constants
                 least = self.comparison(value, ">=", low)
                 return f"({least} and {self.comparison(value, '<=', high)})"
             case "=" | "<" | "<=" | ">" | ">=":
-                return self.comparison(value, operator, literals[0])
-        return self.text_test(value, operator, literals[0].value)
+                return self.comparison(value, operator, constants[0])
+        return self.text_test(value, operator, constants[0].value)
 
     def text_test(self, value: Value, operator: str, pattern: str) -> str:
         dialect = self.scope.dialect
@@ -323,20 +323,20 @@ class Writer:
         there = " and ".join(f"{value.sql} is not null" for value in found)
         return f"(case when {there} then true end)"
 
-    def comparable(self, value: Value, literal: Literal) -> bool:
-        """Whether a value and a literal are comparable; gives a column of unknown type its type.
+    def comparable(self, value: Value, constant: Constant) -> bool:
+        """Whether a value and a constant are comparable; gives a column of unknown type its type.
 
         Raises:
             ExpressionError: SQL would compare them differently.
         """
-        wanted, kind = literal.type.kind, value.type.kind
+        wanted, kind = constant.type.kind, value.type.kind
         if value.free or kind in ("number", "time"):
             group = {"exact": "number", "timestamp": "time", "date": "time"}.get(wanted, wanted)
             if group == "span":
                 raise ExpressionError("durations are written as differences of times only")
-            if wanted == "exact" and max(literal.type.digits, literal.type.scale) > FLOAT_DIGITS:
+            if wanted == "exact" and max(constant.type.digits, constant.type.scale) > FLOAT_DIGITS:
                 raise ExpressionError(
-                    f"the number {literal.value} needs the column's type; say it with `columns`"
+                    f"the number {constant.value} needs the column's type; say it with `columns`"
                 )
             self.terms().wanted(value, group)
             return True
@@ -346,8 +346,8 @@ class Writer:
             return True
         return kind == wanted or (kind == "float" and wanted == "exact")
 
-    def among(self, value: Value, literals: list[Literal]) -> str:
-        tests = list(dict.fromkeys(self.comparison(value, "=", literal) for literal in literals))
+    def among(self, value: Value, constants: list[Constant]) -> str:
+        tests = list(dict.fromkeys(self.comparison(value, "=", constant) for constant in constants))
         start = f"({value.sql} = "
         equal = [test.removeprefix(start)[:-1] for test in tests if test.startswith(start)]
         others = [test for test in tests if not test.startswith(start)]
@@ -357,23 +357,23 @@ class Writer:
             return self.false(value)
         return others[0] if len(others) == 1 else "(" + " or ".join(others) + ")"
 
-    def comparison(self, value: Value, operator: str, literal: Literal) -> str:
-        """A comparison of a value that is not missing with a literal."""
-        if not self.comparable(value, literal):
+    def comparison(self, value: Value, operator: str, constant: Constant) -> str:
+        """A comparison of a value that is not missing with a constant."""
+        if not self.comparable(value, constant):
             return self.false(value)
         kind = value.type.kind
         if kind == "exact":
-            return self.exact_test(value, operator, literal.value)
+            return self.exact_test(value, operator, constant.value)
         if kind == "float":
-            return self.float_test(value, operator, literal.value)
+            return self.float_test(value, operator, constant.value)
         if kind in ("timestamp", "date"):
-            return self.time_test(value, operator, literal)
+            return self.time_test(value, operator, constant)
         if kind == "span":
-            return self.span_test(value, operator, literal.value)
+            return self.span_test(value, operator, constant.value)
         first = str(value.sql)
-        if literal.type.kind == "string" and operator != "=":
+        if constant.type.kind == "string" and operator != "=":
             first = self.scope.dialect.ordered(first)
-        return f"({first} {operator} {self.terms().literal(literal).sql})"
+        return f"({first} {operator} {self.terms().constant(constant).sql})"
 
     def exact_test(self, value: Value, operator: str, number: Decimal) -> str:
         """A comparison with a number of as many digits as the column has."""
@@ -386,8 +386,8 @@ class Writer:
         if abs(near) >= most:
             holds = (operator in ("<", "<=")) == (near > 0) and operator != "="
             return self.true(value) if holds else self.false(value)
-        literal = self.terms().number(near, exact(len(near.as_tuple().digits), kind.scale))
-        return f"({value.sql} {operator} {literal})"
+        constant = self.terms().number(near, exact(len(near.as_tuple().digits), kind.scale))
+        return f"({value.sql} {operator} {constant})"
 
     def float_test(self, value: Value, operator: str, number: Decimal) -> str:
         """A comparison with the nearest float; a float counts as its shortest decimal."""
@@ -403,14 +403,14 @@ class Writer:
             operator = {"<=": "<", ">": ">="}.get(operator, operator)
         return f"({value.sql} {operator} {self.scope.dialect.float(repr(nearest))})"
 
-    def time_test(self, value: Value, operator: str, literal: Literal) -> str:
-        wanted = literal.type.kind
+    def time_test(self, value: Value, operator: str, constant: Constant) -> str:
+        wanted = constant.type.kind
         if value.type.kind == "date" and wanted == "date":
-            text = self.scope.dialect.date(values.date_text(literal.value))
+            text = self.scope.dialect.date(values.date_text(constant.value))
             return f"({value.sql} {operator} {text})"
-        nanoseconds = literal.value
+        nanoseconds = constant.value
         if wanted == "date":
-            nanoseconds = values.midnight(literal.value, self.zone)
+            nanoseconds = values.midnight(constant.value, self.zone)
         count, rest = divmod(nanoseconds, values.MICROSECOND)
         if rest and operator == "=":
             return self.false(value)
@@ -435,11 +435,11 @@ class Writer:
 
     def compare(self, left: Value, operator: str, right: Value) -> str:
         """A comparison of two terms that are not missing."""
-        if left.literal is not None and right.literal is None and operator not in _TEXT:
+        if left.constant is not None and right.constant is None and operator not in _TEXT:
             flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
             return self.compare(right, flipped, left)
-        if right.literal is not None and operator not in _TEXT:
-            return self.test(left, operator, [right.literal])
+        if right.constant is not None and operator not in _TEXT:
+            return self.test(left, operator, [right.constant])
         if operator in _TEXT:
             terms = self.terms()
             left, right = terms.wanted(left, "string"), terms.wanted(right, "string")

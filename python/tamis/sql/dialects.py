@@ -22,7 +22,7 @@ class Dialect:
     double = "double"
     text = "varchar"
 
-    # Names and literals
+    # Names and constants
 
     def column(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"'

@@ -51,14 +51,14 @@ class Value:
     Attributes:
         sql: The piece; None if there is no value at all.
         type: Its type.
-        literal: Its value, if it is a literal.
+        constant: Its value, if it is a constant.
         moment: Whether it is a time as a count of microseconds.
         free: Whether it is a column whose type follows only from its use.
     """
 
     sql: str | None
     type: Type
-    literal: values.Literal | None = None
+    constant: values.Constant | None = None
     moment: bool = False
     free: bool = False
 
@@ -104,7 +104,7 @@ class Terms:
         if "it" in term:
             return self.attribute(None)
         if "value" in term:
-            return self.literal(values.read(term["value"], self.zone))
+            return self.constant(values.read(term["value"], self.zone))
         name, arguments = term["function"], term["arguments"]
         if name in ("+", "*", "/", "%") or (name == "-" and len(arguments) == 2):
             return self.arithmetic(name, *map(self.term, arguments))
@@ -119,23 +119,23 @@ class Terms:
             raise ExpressionError(f"SQL has no function `{name}`")
         return known(self, [self.term(argument) for argument in arguments])
 
-    def literal(self, literal: values.Literal) -> Value:
-        """A literal that is compared with an unknown type."""
-        kind, value = literal.type.kind, literal.value
+    def constant(self, constant: values.Constant) -> Value:
+        """A constant that is compared with an unknown type."""
+        kind, value = constant.type.kind, constant.value
         match kind:
             case "string":
                 sql = self.dialect.string(value)
             case "boolean":
                 sql = "true" if value else "false"
             case "exact":
-                sql = self.number(value, literal.type)
+                sql = self.number(value, constant.type)
             case "timestamp":
                 sql = self.moment(value)
             case "date":
                 sql = self.dialect.date(values.date_text(value))
             case _:
-                return Value(str(microseconds(value)), SPAN, literal)
-        return Value(sql, literal.type, literal)
+                return Value(str(microseconds(value)), SPAN, constant)
+        return Value(sql, constant.type, constant)
 
     def number(self, value: Decimal, kind: Type) -> str:
         if kind.digits > DIGITS:
@@ -248,8 +248,8 @@ class Terms:
         assert value.sql is not None
         if value.type.kind == "float":
             return value.sql
-        if value.literal is not None:
-            return self.dialect.float(str(value.literal.value))
+        if value.constant is not None:
+            return self.dialect.float(str(value.constant.value))
         if not value.type.integer and value.type.digits > FLOAT_DIGITS:
             raise ExpressionError(
                 f"databases round decimals of {value.type.digits} digits differently to floats"
@@ -310,10 +310,10 @@ class Terms:
         assert value.sql is not None
         if value.moment:
             return value.sql
-        if value.literal is not None and value.type.kind == "timestamp":
-            return str(microseconds(value.literal.value))
-        if value.literal is not None:
-            return str(microseconds(values.midnight(value.literal.value, self.zone)))
+        if value.constant is not None and value.type.kind == "timestamp":
+            return str(microseconds(value.constant.value))
+        if value.constant is not None:
+            return str(microseconds(values.midnight(value.constant.value, self.zone)))
         time = value.sql
         if value.type.kind == "date":
             time = self.dialect.as_timestamp(time)
@@ -387,7 +387,7 @@ class Terms:
 
 
 def microseconds(nanoseconds: int) -> int:
-    """A literal's microseconds.
+    """A constant's microseconds.
 
     Raises:
         ExpressionError: It has a fraction of a microsecond.
@@ -412,7 +412,7 @@ def _length(terms: Terms, arguments: list[Value]) -> Value:
 
 def _substring(terms: Terms, arguments: list[Value]) -> Value:
     text = terms.string("substring", arguments[0])
-    numbers = [each.literal.value if each.literal else None for each in arguments[1:]]
+    numbers = [each.constant.value if each.constant else None for each in arguments[1:]]
     if not all(isinstance(number, Decimal) and number == int(number) for number in numbers):
         raise ExpressionError("`substring` is written with constant positions only")
     start, count = (int(number) for number in numbers if number is not None)
@@ -436,7 +436,7 @@ def _rounding(name: str) -> Callable[[Terms, list[Value]], Value]:
 def _type(_: Terms, arguments: list[Value]) -> Value:
     value = arguments[0]
     words = {"string": "string", "boolean": "boolean", "exact": "number", "float": "number"}
-    if value.free or value.type.kind not in words or value.literal is not None:
+    if value.free or value.type.kind not in words or value.constant is not None:
         raise ExpressionError("`type` is written for columns of text, numbers and booleans only")
     word = words[value.type.kind]
     return Value(f"(case when {value.sql} is null then 'null' else '{word}' end)", STRING)

@@ -1,4 +1,4 @@
-"""Reads literals, and converts them to the type of a column."""
+"""Reads constants, and converts them to the type of a column."""
 
 import re
 from dataclasses import dataclass
@@ -37,8 +37,8 @@ _TIME = re.compile(
 
 
 @dataclass(frozen=True)
-class Literal:
-    """A literal: its type and its value.
+class Constant:
+    """A constant: its type and its value.
 
     Numbers are decimals, timestamps nanoseconds since 1970, dates days, spans nanoseconds.
     """
@@ -63,37 +63,37 @@ def zone_of(name: str) -> tzinfo:
         raise ExpressionError(f"there is no time zone {name!r}") from error
 
 
-def read(value: Any, zone: tzinfo) -> Literal:
-    """A literal of the JSON form.
+def read(value: Any, zone: tzinfo) -> Constant:
+    """A constant of the JSON form.
 
     Raises:
         ExpressionError: SQL has no such type.
     """
     if isinstance(value, bool):
-        return Literal(BOOLEAN, value)
+        return Constant(BOOLEAN, value)
     if isinstance(value, str):
-        return Literal(STRING, value)
+        return Constant(STRING, value)
     if isinstance(value, int | Decimal):
         return _number(Decimal(value))
     (word, text), *_ = value.items()
     match word:
         case "timestamp":
-            return Literal(TIMESTAMP, _moment(text, zone))
+            return Constant(TIMESTAMP, _moment(text, zone))
         case "date":
-            return Literal(DATE, date.fromisoformat(text).toordinal() - _EPOCH)
+            return Constant(DATE, date.fromisoformat(text).toordinal() - _EPOCH)
         case "interval":
-            return Literal(SPAN, _span(text))
+            return Constant(SPAN, _span(text))
     raise ExpressionError(f"SQL has no {_WORDS.get(word, word)}")
 
 
 _WORDS = {"ip": "addresses", "cidr": "networks", "version": "versions"}
 
 
-def _number(value: Decimal) -> Literal:
+def _number(value: Decimal) -> Constant:
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     scale = max(-exponent, 0)
-    return Literal(exact(max(len(digits) + max(exponent, 0), scale), scale), value)
+    return Constant(exact(max(len(digits) + max(exponent, 0), scale), scale), value)
 
 
 def _moment(text: str, zone: tzinfo) -> int:

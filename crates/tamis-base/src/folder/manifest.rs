@@ -71,7 +71,7 @@ impl ManifestKind {
 
 /// What a manifest says of one file.
 #[derive(Debug, Clone, Default)]
-pub struct Entry {
+pub struct FileEntry {
     /// The name of the file in its folder.
     pub file: String,
     /// The checksum of its content, as 16 hexadecimal digits.
@@ -103,7 +103,7 @@ pub fn write(
     kind: ManifestKind,
     settings: &[(&str, &str)],
     members: &[(&str, &str)],
-    lists: &[(&str, &[Entry])],
+    lists: &[(&str, &[FileEntry])],
 ) -> String {
     let mut text = format!("{{\n\"format\": {}", kind.format());
     for (key, value) in settings {
@@ -114,7 +114,7 @@ pub fn write(
     }
     for (key, entries) in lists {
         let _ = write!(text, ",\n\"{key}\": [");
-        for (position, Entry { file, checksum, compiled, removed, .. }) in entries.iter().enumerate() {
+        for (position, FileEntry { file, checksum, compiled, removed, .. }) in entries.iter().enumerate() {
             let comma = if position > 0 { "," } else { "" };
             let removed: Vec<String> = removed.iter().map(u32::to_string).collect();
             let _ = write!(
@@ -135,7 +135,7 @@ fn seal(begin: &[u8]) -> String {
 }
 
 /// The names of the files in lists.
-pub fn files<'e>(lists: &[(&str, &'e [Entry])]) -> Vec<&'e str> {
+pub fn files<'e>(lists: &[(&str, &'e [FileEntry])]) -> Vec<&'e str> {
     lists.iter().flat_map(|(_, entries)| entries.iter().map(|entry| entry.file.as_str())).collect()
 }
 
@@ -288,7 +288,7 @@ impl Manifest {
     }
 
     /// The entries of a list; none if it is absent.
-    pub fn entries(&self, key: &str) -> Result<Vec<Entry>> {
+    pub fn entries(&self, key: &str) -> Result<Vec<FileEntry>> {
         let prefix = self.kind.lists().iter().find(|(list, _)| *list == key).map_or("", |(_, prefix)| prefix);
         match member(&self.members, key) {
             None => Ok(Vec::new()),
@@ -299,7 +299,7 @@ impl Manifest {
         }
     }
 
-    fn entry(&self, entry: &JsonValue<'static>, prefix: &str) -> Result<Entry> {
+    fn entry(&self, entry: &JsonValue<'static>, prefix: &str) -> Result<FileEntry> {
         let (Some(JsonValue::Bool(compiled)), Some(JsonValue::Array(removed))) =
             (member(entry, "compiled"), member(entry, "removed"))
         else {
@@ -327,7 +327,7 @@ impl Manifest {
             Some(JsonValue::Array(names)) if names.iter().all(|name| matches!(name, JsonValue::Str(_))) => {}
             Some(_) => return Err(self.damaged("`attributes` are not a list of names")),
         }
-        Ok(Entry {
+        Ok(FileEntry {
             file: file.to_owned(),
             checksum: checksum.to_owned(),
             compiled: *compiled,
@@ -446,7 +446,8 @@ mod tests {
         let text = written(&members(&whole(), "")).unwrap();
         let entries = read(&text).unwrap().entries("segments").unwrap();
         assert_eq!(entries[0].removed, [1, 4]);
-        let entry = Entry { file: entries[0].file.clone(), checksum: CHECKSUM.into(), ..Entry::default() };
+        let entry =
+            FileEntry { file: entries[0].file.clone(), checksum: CHECKSUM.into(), ..FileEntry::default() };
         let text = super::write(ManifestKind::Index, &[("missing", "false")], &[], &[("segments", &[entry])]);
         assert_eq!(read(text.as_bytes()).unwrap().setting("missing").unwrap(), "false");
         assert!(written(std::str::from_utf8(text.as_bytes()).unwrap()).is_err(), "sealed twice");

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::sections::Sections;
-use manifest::{Entry, Manifest, ManifestKind, file_name};
+use manifest::{FileEntry, Manifest, ManifestKind, file_name};
 
 /// What the names of files begin with that are being written; 16 hexadecimal digits follow.
 const TEMPORARY: &str = ".tamis-";
@@ -113,11 +113,11 @@ impl Folder {
     }
 
     /// What a manifest says of a file that was written before, if it lies in this folder.
-    pub fn entry(&self, file: Option<&(PathBuf, String)>) -> Option<Entry> {
+    pub fn entry(&self, file: Option<&(PathBuf, String)>) -> Option<FileEntry> {
         let (path, checksum) = file?;
         let name = path.file_name()?.to_string_lossy().into_owned();
         let is_here = path.parent() == Some(&self.path) && files::open(path).is_ok();
-        is_here.then(|| Entry { file: name, checksum: checksum.clone(), ..Entry::default() })
+        is_here.then(|| FileEntry { file: name, checksum: checksum.clone(), ..FileEntry::default() })
     }
 
     /// Fails if the folder has a file in the place of the manifest that no save wrote. A symbolic link may be
@@ -145,11 +145,11 @@ impl Folder {
         }
     }
 
-    /// Writes a file named after its content, `kind-checksum-count.tamis`, so that a file of this name
+    /// Writes a file named after its content, `prefix-checksum-count.tamis`, so that a file of this name
     /// is this file, whoever wrote it. Returns its name and its checksum.
     pub fn write_sections(
         &self,
-        kind: &str,
+        prefix: &str,
         count: usize,
         sections: &Sections<'_>,
     ) -> Result<(String, String)> {
@@ -160,21 +160,21 @@ impl Folder {
             Ok(())
         })?;
         let checksum = format!("{checksum:016x}");
-        let file = file_name(kind, &checksum, count);
+        let file = file_name(prefix, &checksum, count);
         let path = self.path.join(&file);
         fs::rename(&temporary, &path).map_err(|error| Error::storage(&path, error))?;
         Ok((file, checksum))
     }
 
-    /// Puts a manifest in the place of the one before, and removes the files of these kinds, and the
+    /// Puts a manifest in the place of the one before, and removes the files with these prefixes, and the
     /// leftovers of saves that did not end, that it does not name.
-    pub fn publish(&self, kind: ManifestKind, text: &str, kinds: &[&str], named: &[&str]) -> Result<()> {
+    pub fn publish(&self, kind: ManifestKind, text: &str, prefixes: &[&str], named: &[&str]) -> Result<()> {
         self.sync()?;
         let (path, temporary) = (self.path.join(kind.file()), self.temporary());
         write_whole(&temporary, |out| out.write_all(text.as_bytes()))?;
         fs::rename(&temporary, &path).map_err(|error| Error::storage(&path, error))?;
         self.sync()?;
-        self.remove_unnamed(kinds, named);
+        self.remove_unnamed(prefixes, named);
         Ok(())
     }
 
@@ -190,12 +190,12 @@ impl Folder {
 
     /// What cannot be removed now is removed by the next save; a file that is mapped stays readable
     /// until nobody maps it.
-    fn remove_unnamed(&self, kinds: &[&str], named: &[&str]) {
+    fn remove_unnamed(&self, prefixes: &[&str], named: &[&str]) {
         let named: HashSet<&str> = named.iter().copied().collect();
         for file in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = file.file_name();
             let name = name.to_string_lossy();
-            let saved = kinds.iter().any(|kind| manifest::is_saved_name(&name, kind));
+            let saved = prefixes.iter().any(|prefix| manifest::is_saved_name(&name, prefix));
             // Nobody else saves into the folder now, so nobody is writing them.
             let leftover = name.strip_prefix(TEMPORARY).is_some_and(manifest::is_checksum);
             if (saved && !named.contains(&*name)) || leftover {

@@ -7,7 +7,7 @@
 use crate::csr;
 
 use super::{
-    Anchor, Classes, FEW, FLAGS, GRAM, KIND, LEAF, LONG, LONGER, LONGER_GRAM, LiteralId, Literals, ONE,
+    Anchor, Classes, FEW, FLAGS, FORM, GRAM, LEAF, LONG, LONGER, LONGER_GRAM, LiteralId, Literals, ONE,
     OUTPUT, POSITION, RESOLVED, ROW, TRIES, place,
 };
 
@@ -201,7 +201,7 @@ struct Columns {
     next: Vec<u32>,
 }
 
-/// What is needed to write the records of a trie.
+/// What is needed to write the states of a trie.
 struct Layout<'a> {
     trie: &'a Trie,
     /// The references to all states.
@@ -260,7 +260,7 @@ impl Columns {
         }
         // Rows are resolved in order of depth, each from that of its failure link.
         for state in std::iter::once(0).chain(by_depth).filter(|_| automaton) {
-            if layout.references[state as usize] & KIND == ROW {
+            if layout.references[state as usize] & FORM == ROW {
                 layout.resolve(state, &mut self.words);
             }
         }
@@ -287,32 +287,32 @@ impl Layout<'_> {
         if self.bytes.len() == 256 { 256 } else { self.bytes.len() + 1 }
     }
 
-    /// Assigns a position to each record, from `position` on.
+    /// Assigns a position to each state, from `position` on.
     fn place(&mut self, mut position: usize) {
         let row = self.row();
         for state in 0..self.trie.len() as u32 {
             let children = self.trie.children(state).len();
             let output = self.outputs[state as usize] != 0;
-            let (kind, size) = match children {
+            let (form, size) = match children {
                 0 => (LEAF, 2),
                 1 if !output => (ONE, 2),
                 FEWEST.. if children > MOST || children * FILLED > row => (ROW, 2 + row),
                 _ => (FEW, 3 + children.div_ceil(4) + children),
             };
             let flag = if output { OUTPUT } else { 0 };
-            self.references.push((position as u32) << POSITION | flag | kind);
+            self.references.push((position as u32) << POSITION | flag | form);
             position += size;
         }
     }
 
-    /// Appends the record of a state.
+    /// Appends a state.
     fn write(&self, state: u32, automaton: bool, words: &mut Vec<u32>) {
         let trie = self.trie;
         let (children, output) = (trie.children(state), self.outputs[state as usize]);
         let reference = |child: &u32| self.references[*child as usize];
         let label = |child: &u32| trie.labels[*child as usize];
         words.push(if automaton { self.references[self.fails[state as usize] as usize] } else { 0 });
-        match (self.references[state as usize] & KIND, children) {
+        match (self.references[state as usize] & FORM, children) {
             (ONE, [child]) => words.push(u32::from(label(child)) | (reference(child) & FLAGS) << 8),
             (ROW, _) => {
                 words.push(output);
@@ -345,7 +345,7 @@ impl Layout<'_> {
         for &byte in &self.bytes {
             let class = usize::from(self.classes[usize::from(byte)]);
             if words[row + class] == 0 {
-                let resolved = match self.references[fail as usize] & KIND {
+                let resolved = match self.references[fail as usize] & FORM {
                     _ if state == 0 => self.references[0],
                     ROW => words[row_of(fail) + class],
                     _ => self.references[self.trie.step(fail, byte, &self.fails) as usize],

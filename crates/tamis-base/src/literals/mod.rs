@@ -12,12 +12,12 @@
 //! All tries of a set of literals share one column of words, with a root for each group of literals
 //! (an attribute) and each anchor. The column is mapped from a file as it was built.
 //!
-//! A reference to a state is the position of its record and the record's kind. Records are stored in preorder, so the
-//! only child of a state is the next record and needs no reference; most states of a large set are like that and take
+//! A reference to a state is its position and its form. States are stored in preorder, so the
+//! only child of a state is the next state and needs no reference; most states of a large set are like that and take
 //! eight bytes:
 //!
 //! ```text
-//! literals "abc", "abd", "bc"      position, kind and what stands there behind the failure link
+//! literals "abc", "abd", "bc"      position, form and what stands there behind the failure link
 //!
 //!         (2)                       2  FEW   output 0, 2 labels "ab", children 8 20
 //!       a/   \b                     8  ONE   label b, the child is a FEW
@@ -69,19 +69,19 @@ const STEPS: usize = 4;
 /// The number of a literal.
 pub type LiteralId = u32;
 
-/// The kind of a record: the low bits of a reference. Every record begins with the failure link.
+/// The form of a state: the low bits of a reference. Every state begins with the failure link.
 const LEAF: u32 = 0; // output
 const ONE: u32 = 1; // the label and, above it, the low bits of the reference to the child
 const FEW: u32 = 2; // output, count, labels, children
 const ROW: u32 = 3; // output, a child for each class
-const KIND: u32 = 3;
-/// Whether some literal ends at the state: its record then has the literal plus one as output.
+const FORM: u32 = 3;
+/// Whether some literal ends at the state, which then has the literal plus one as output.
 const OUTPUT: u32 = 1 << 2;
 /// In a row's reference: whether failure links lead there, and not the label of a child.
 const RESOLVED: u32 = 1 << 3;
-const FLAGS: u32 = KIND | OUTPUT;
+const FLAGS: u32 = FORM | OUTPUT;
 const POSITION: u32 = 4;
-/// The maximum number of words of records, and of literals.
+/// The maximum number of words of states, and of literals.
 pub const MOST_WORDS: usize = 1 << (32 - POSITION);
 
 /// An immutable set of literals in groups.
@@ -242,7 +242,7 @@ impl Literals {
     #[inline(always)]
     fn child(&self, state: u32, byte: u8, classes: &Classes) -> u32 {
         let position = (state >> POSITION) as usize;
-        match state & KIND {
+        match state & FORM {
             ROW => self.word(position + 2 + usize::from(classes[usize::from(byte)])),
             ONE => {
                 let word = self.word(position + 1);
@@ -250,9 +250,9 @@ impl Literals {
                 if word as u8 == byte { child } else { 0 }
             }
             FEW => {
-                let Some([count, record @ ..]) = self.words.get(position + 2..) else { return 0 };
+                let Some([count, labelled @ ..]) = self.words.get(position + 2..) else { return 0 };
                 let count = *count as usize;
-                let Some((labels, children)) = record.split_at_checked(count.div_ceil(4)) else { return 0 };
+                let Some((labels, children)) = labelled.split_at_checked(count.div_ceil(4)) else { return 0 };
                 let labels: &[u8] = bytemuck::cast_slice(labels);
                 let place = labels.iter().take(count).position(|&label| label == byte);
                 place.and_then(|place| children.get(place)).copied().unwrap_or(0)

@@ -1,11 +1,11 @@
 //! The evaluators that the index drives: figures 3, 5, 6 and 8.
 
 use super::*;
-use crate::working::{RESULT, VALID};
+use crate::scratch::{RESULT, VALID};
 
 impl Run {
     /// Marks the successors of the source, and finds the first position to request from the index.
-    pub(super) fn begin_driven(&mut self, snapshot: &GraphSnapshot, working: &mut Working) {
+    pub(super) fn begin_driven(&mut self, snapshot: &GraphSnapshot, working: &mut GraphScratch) {
         let strategy = self.strategy;
         snapshot.each_child(self.source, |child| {
             working.counts.edges += 1;
@@ -22,7 +22,7 @@ impl Run {
     pub(crate) fn step(
         &mut self,
         snapshot: &GraphSnapshot,
-        working: &mut Working,
+        working: &mut GraphScratch,
         cursor: &mut impl Cursor,
     ) -> Option<u32> {
         if self.skip == END {
@@ -66,7 +66,7 @@ impl Run {
 
     /// Makes a node a result, and all valid nodes that this makes reachable: `updatePath`, with the
     /// results themselves as the list of nodes to go on from.
-    fn deliver(&self, snapshot: &GraphSnapshot, working: &mut Working, node: u32) {
+    fn deliver(&self, snapshot: &GraphSnapshot, working: &mut GraphScratch, node: u32) {
         let mut next = working.results.len();
         if !working.mark(node, RESULT) {
             return;
@@ -90,7 +90,7 @@ impl Run {
 }
 
 /// Marks a node as reachable, and what the strategy may skip to because of it.
-fn reach(strategy: Strategy, snapshot: &GraphSnapshot, working: &mut Working, node: u32) {
+fn reach(strategy: Strategy, snapshot: &GraphSnapshot, working: &mut GraphScratch, node: u32) {
     let new = working.mark(node, REACHABLE);
     match strategy {
         Strategy::DagSkipping if new => working.ahead.push(Reverse(node)),
@@ -105,7 +105,7 @@ fn reach(strategy: Strategy, snapshot: &GraphSnapshot, working: &mut Working, no
 }
 
 /// The least number that may be skipped to above this one: `minMoreThan`.
-fn least_above(working: &mut Working, number: u32) -> u32 {
+fn least_above(working: &mut GraphScratch, number: u32) -> u32 {
     while let Some(&Reverse(least)) = working.ahead.peek() {
         if least > number {
             return least;

@@ -7,12 +7,12 @@ use std::ops::Range;
 
 use super::*;
 use crate::draft::NONE;
+use crate::scratch::{RESULT, VALID};
 use crate::snapshot::Constraint;
-use crate::working::{RESULT, VALID};
 
 impl Run {
     /// Begins to follow the edges of a node.
-    pub(super) fn open(&mut self, node: u32, snapshot: &GraphSnapshot, working: &mut Working) {
+    pub(super) fn open(&mut self, node: u32, snapshot: &GraphSnapshot, working: &mut GraphScratch) {
         self.copied = !snapshot.tail.is_empty();
         if self.copied {
             let mut children = std::mem::take(&mut working.children);
@@ -32,7 +32,7 @@ impl Run {
         &mut self,
         snapshot: &GraphSnapshot,
         event: &Event,
-        working: &mut Working,
+        working: &mut GraphScratch,
         wanted: usize,
     ) {
         if self.strategy == Strategy::Index && !self.indexed {
@@ -62,7 +62,7 @@ impl Run {
     }
 
     /// Follows edges until there are enough results.
-    fn follow(&mut self, snapshot: &GraphSnapshot, event: &Event, working: &mut Working, wanted: usize) {
+    fn follow(&mut self, snapshot: &GraphSnapshot, event: &Event, working: &mut GraphScratch, wanted: usize) {
         let end = self.edges.end;
         // A caller that wants few results may not want more, and a small graph is in the caches anyway.
         let few = wanted.saturating_sub(working.results.len()) < AHEAD;
@@ -99,7 +99,7 @@ impl Run {
     }
 
     /// Marks all valid nodes.
-    fn ask_index(&mut self, snapshot: &GraphSnapshot, event: &Event, working: &mut Working) {
+    fn ask_index(&mut self, snapshot: &GraphSnapshot, event: &Event, working: &mut GraphScratch) {
         self.indexed = true;
         snapshot.find_valid(event, working);
         let valid = std::mem::take(&mut working.valid);
@@ -113,7 +113,7 @@ impl Run {
     /// Whether the index would find the valid nodes sooner than the edges known to be ahead can be followed
     /// with an evaluation each. How many of those nodes are new, and how many nodes are valid, is taken
     /// from what this search has seen.
-    fn prefers_index(&self, snapshot: &GraphSnapshot, working: &Working) -> bool {
+    fn prefers_index(&self, snapshot: &GraphSnapshot, working: &GraphScratch) -> bool {
         let ahead = self.edges.len() + working.waiting;
         if ahead < INDEX_BASE {
             return false;
@@ -133,7 +133,7 @@ const LARGE: usize = 1 << 17;
 const AHEAD: usize = 16;
 
 /// Prefetches what following these edges will need, so that the cache misses overlap.
-fn prefetch(edges: Range<usize>, indexed: bool, snapshot: &GraphSnapshot, working: &Working) {
+fn prefetch(edges: Range<usize>, indexed: bool, snapshot: &GraphSnapshot, working: &GraphScratch) {
     let segment = &snapshot.segment;
     let mut expressions = [NONE; AHEAD];
     let (mut count, mut read) = (0, 0);

@@ -26,8 +26,8 @@ mod search;
 pub use search::Search;
 
 use super::cursor::{Cursor, GraphCursor};
+use super::scratch::{COMPONENT, GraphScratch, REACHABLE};
 use super::snapshot::GraphSnapshot;
-use super::working::{COMPONENT, REACHABLE, Working};
 use crate::event::Event;
 use std::cmp::Reverse;
 
@@ -126,7 +126,7 @@ impl Run {
         event: &Event,
         source: u32,
         strategy: Strategy,
-        working: &mut Working,
+        working: &mut GraphScratch,
     ) -> Run {
         working.begin(snapshot.numbers(), event);
         working.memo.begin(&snapshot.segment.programs, event);
@@ -148,7 +148,13 @@ impl Run {
     }
 
     /// Continues until there are `wanted` results, or all.
-    pub fn advance(&mut self, snapshot: &GraphSnapshot, event: &Event, working: &mut Working, wanted: usize) {
+    pub fn advance(
+        &mut self,
+        snapshot: &GraphSnapshot,
+        event: &Event,
+        working: &mut GraphScratch,
+        wanted: usize,
+    ) {
         match self.strategy {
             Strategy::Auto | Strategy::Bfs | Strategy::Index => {
                 self.walk(snapshot, event, working, wanted);

@@ -6,8 +6,8 @@ use super::{Run, Strategy};
 use crate::error::Result;
 use crate::event::Event;
 use crate::id::IdRef;
+use crate::scratch::{Counts, GraphScratch};
 use crate::snapshot::{GraphSnapshot, NodeNumber, damaged};
-use crate::working::{Counts, Working};
 
 /// Results found at once after the first.
 const MOST_AHEAD: usize = 1024;
@@ -17,7 +17,7 @@ const MOST_AHEAD: usize = 1024;
 pub struct Search {
     snapshot: Arc<GraphSnapshot>,
     event: Event,
-    working: Working,
+    working: GraphScratch,
     run: Run,
     taken: usize,
     ahead: usize,
@@ -47,7 +47,7 @@ impl GraphSnapshot {
         source: NodeNumber,
         strategy: Strategy,
         sinks_only: bool,
-        working: &mut Working,
+        working: &mut GraphScratch,
         mut found: impl FnMut(IdRef<'s>),
     ) -> Result<Counts> {
         self.guard(working, |working| {
@@ -67,7 +67,11 @@ impl GraphSnapshot {
     }
 
     /// Runs what may meet a text that is damaged; everything else was validated when the graph was opened.
-    pub(crate) fn guard<T>(&self, working: &mut Working, run: impl FnOnce(&mut Working) -> T) -> Result<T> {
+    pub(crate) fn guard<T>(
+        &self,
+        working: &mut GraphScratch,
+        run: impl FnOnce(&mut GraphScratch) -> T,
+    ) -> Result<T> {
         let result = run(working);
         if self.segment.is_damaged() { Err(damaged()) } else { Ok(result) }
     }

@@ -41,7 +41,7 @@ const JUDGES: u32 = 2_000;
 const INSERTS: u32 = 2_000;
 
 /// A kind of pattern.
-struct Kind {
+struct PatternKind {
     name: &'static str,
     /// The maximum growth of the time from the fewest patterns to the most.
     growth: f64,
@@ -50,32 +50,32 @@ struct Kind {
     witness: fn(&str, &str) -> String,
 }
 
-const KINDS: [Kind; 5] = [
-    Kind {
+const KINDS: [PatternKind; 5] = [
+    PatternKind {
         name: "prefix",
         growth: 2.0,
         expression: |word, _| format!("t starts with '{word}'"),
         witness: |word, _| word.to_owned(),
     },
-    Kind {
+    PatternKind {
         name: "suffix",
         growth: 2.0,
         expression: |word, _| format!("t ends with '{word}'"),
         witness: |word, _| word.to_owned(),
     },
-    Kind {
+    PatternKind {
         name: "contains",
         growth: 2.0,
         expression: |word, _| format!("t contains '{word}'"),
         witness: |word, _| word.to_owned(),
     },
-    Kind {
+    PatternKind {
         name: "like",
         growth: 4.0,
         expression: |word, other| format!("t like '%{word}%{other}%'"),
         witness: |word, other| format!("{word}{other}"),
     },
-    Kind {
+    PatternKind {
         name: "regex",
         growth: 4.0,
         expression: |word, other| format!("t matches '{word}[0-9]+{other}'"),
@@ -95,7 +95,7 @@ fn words(number: u32) -> (String, String) {
 
 /// A text of this length that matches the given number of patterns, or as many as fit at its start
 /// or end.
-fn text(kind: &Kind, patterns: u32, number: u64, (length, matches): (usize, usize)) -> String {
+fn text(kind: &PatternKind, patterns: u32, number: u64, (length, matches): (usize, usize)) -> String {
     let mut random = Random::new(SEED, 2, number);
     let mut filler = |length: usize| -> String {
         let mut text = String::new();
@@ -153,7 +153,7 @@ fn best(events: usize, chunk: usize, mut pass: impl FnMut(Range<usize>)) -> f64 
 }
 
 /// The index, and the seconds that building took: wall-clock and processor time.
-fn build(kind: &Kind, patterns: u32) -> (Index, f64, Option<f64>) {
+fn build(kind: &PatternKind, patterns: u32) -> (Index, f64, Option<f64>) {
     let written = |number: u32| {
         let (word, other) = words(number);
         WrittenSubscription::new(i64::from(number), (kind.expression)(&word, &other))
@@ -179,7 +179,7 @@ fn processor_seconds() -> Option<f64> {
 
 /// Fails if, on some of the events, a scan of some of the patterns finds other matches than the
 /// index.
-fn judge(kind: &Kind, patterns: u32, snapshot: &Snapshot, texts: &[String]) -> Result<(), String> {
+fn judge(kind: &PatternKind, patterns: u32, snapshot: &Snapshot, texts: &[String]) -> Result<(), String> {
     let step = (patterns / JUDGES).max(1);
     let mut numbers: Vec<u32> = (0..patterns).step_by(step as usize).collect();
     let mut found: Vec<Vec<u32>> = Vec::new();
@@ -239,7 +239,7 @@ fn bare(patterns: u32, texts: &[String]) -> Result<f64, String> {
 }
 
 /// Adds patterns one by one. Returns the median and the maximum time, in microseconds.
-fn insert(kind: &Kind, index: &Index, patterns: u32) -> Result<(f64, f64), String> {
+fn insert(kind: &PatternKind, index: &Index, patterns: u32) -> Result<(f64, f64), String> {
     let mut times = Vec::new();
     for number in patterns..patterns + INSERTS {
         let (word, other) = words(number);
@@ -268,7 +268,7 @@ fn open(index: &Index) -> Result<f64, String> {
     Ok(least)
 }
 
-fn measure(kind: &Kind) -> Result<(), String> {
+fn measure(kind: &PatternKind) -> Result<(), String> {
     let mut first = [0.0; TEXTS.len()];
     for patterns in COUNTS {
         let (index, seconds, used) = build(kind, patterns);

@@ -136,14 +136,14 @@ fn mixed(seed: u64, number: u64) -> u64 {
 }
 
 /// A kind of value: a function from numbers to constants that preserves the order.
-struct Kind {
+struct ValueKind {
     name: &'static str,
     constant: fn(u64) -> String,
 }
 
-const KINDS: [Kind; 6] = [
-    Kind { name: "integers", constant: |number| number.to_string() },
-    Kind {
+const KINDS: [ValueKind; 6] = [
+    ValueKind { name: "integers", constant: |number| number.to_string() },
+    ValueKind {
         name: "timestamps",
         constant: |number| {
             let (day, second) = (number / 86_400 + 1, number % 86_400);
@@ -151,17 +151,17 @@ const KINDS: [Kind; 6] = [
             format!("timestamp '2026-01-{day:02} {hour:02}:{minute:02}:{second:02}Z'")
         },
     },
-    Kind { name: "decimals", constant: |number| format!("{}.{:02}", number / 100, number % 100) },
-    Kind { name: "decimals of 24 digits", constant: |number| format!("123456789012345678.{number:06}") },
-    Kind { name: "intervals", constant: |number| format!("interval '{number}' second") },
-    Kind {
+    ValueKind { name: "decimals", constant: |number| format!("{}.{:02}", number / 100, number % 100) },
+    ValueKind { name: "decimals of 24 digits", constant: |number| format!("123456789012345678.{number:06}") },
+    ValueKind { name: "intervals", constant: |number| format!("interval '{number}' second") },
+    ValueKind {
         name: "addresses",
         constant: |number| format!("ip '10.{}.{}.{}'", number >> 16, number >> 8 & 255, number & 255),
     },
 ];
 
 /// A range of one attribute and an equality on another.
-fn typed_rule(kind: &Kind, number: u64) -> String {
+fn typed_rule(kind: &ValueKind, number: u64) -> String {
     let pick = |seed: u64, below: u64| mixed(seed, number) % below;
     let low = pick(1, VALUES - 100);
     let (ranged, equal) = (pick(2, ATTRIBUTES), pick(3, ATTRIBUTES));
@@ -181,7 +181,7 @@ fn value(constant: &str) -> Value {
     }
 }
 
-fn typed_event(kind: &Kind, number: u64, snapshot: &Snapshot) -> Filled {
+fn typed_event(kind: &ValueKind, number: u64, snapshot: &Snapshot) -> Filled {
     let names = (0..ATTRIBUTES).flat_map(|attribute| [("a", attribute, VALUES), ("b", attribute, 50)]);
     let values = names.map(|(sort, attribute, below)| {
         let seed = number * ATTRIBUTES + attribute;
@@ -191,7 +191,7 @@ fn typed_event(kind: &Kind, number: u64, snapshot: &Snapshot) -> Filled {
     Filled::Values(values.collect())
 }
 
-fn typed(kind: &Kind, rules: u64) -> Workload {
+fn typed(kind: &ValueKind, rules: u64) -> Workload {
     let mut workload = Workload::new(kind.name, (0..rules).map(|number| typed_rule(kind, number)));
     let snapshot = workload.index.snapshot();
     workload.events = (0..EVENTS).map(|number| typed_event(kind, number, &snapshot)).collect();

@@ -41,7 +41,7 @@ impl Basic {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Question {
+enum BasicTest {
     Test(Test),
     HasValue,
 }
@@ -68,7 +68,7 @@ struct Asked {
 /// The distinct predicates of some expressions.
 #[derive(Debug, Default)]
 pub(super) struct Predicates {
-    ids: HashMap<(AttributeId, Question), u32>,
+    ids: HashMap<(AttributeId, BasicTest), u32>,
     attributes: Vec<Asked>,
     /// Attributes with `is null` tests, which hold if the event lacks the attribute.
     nullable: Vec<AttributeId>,
@@ -89,17 +89,17 @@ impl Predicates {
         basics: &mut Vec<Basic>,
     ) {
         let attribute = attributes.intern(&signed.attribute);
-        let predicate = self.number(attribute, Question::Test(signed.test.clone()));
+        let predicate = self.number(attribute, BasicTest::Test(signed.test.clone()));
         basics.push(Basic::new(predicate, signed.negated));
         let two_valued = matches!(signed.test, Test::Exists | Test::IsNull);
         if signed.negated && missing == Missing::Unknown && !two_valued {
-            basics.push(Basic::new(self.number(attribute, Question::HasValue), false));
+            basics.push(Basic::new(self.number(attribute, BasicTest::HasValue), false));
         }
     }
 
-    fn number(&mut self, attribute: AttributeId, question: Question) -> u32 {
+    fn number(&mut self, attribute: AttributeId, test: BasicTest) -> u32 {
         let next = self.ids.len() as u32;
-        let number = *self.ids.entry((attribute, question.clone())).or_insert(next);
+        let number = *self.ids.entry((attribute, test.clone())).or_insert(next);
         if number < next {
             return number;
         }
@@ -107,16 +107,16 @@ impl Predicates {
             self.attributes.resize_with(attribute as usize + 1, Asked::default);
         }
         let asked = &mut self.attributes[attribute as usize];
-        match question {
-            Question::HasValue => asked.has_value = Some(number),
-            Question::Test(Test::Exists) => asked.exists = Some(number),
-            Question::Test(Test::IsNull) => {
+        match test {
+            BasicTest::HasValue => asked.has_value = Some(number),
+            BasicTest::Test(Test::Exists) => asked.exists = Some(number),
+            BasicTest::Test(Test::IsNull) => {
                 asked.is_null = Some(number);
                 self.nullable.push(attribute);
             }
-            Question::Test(Test::Equal(value)) => self.values += asked.enter(&[value], number),
-            Question::Test(Test::In(values)) => self.values += asked.enter(&values, number),
-            Question::Test(test) => asked.tried.push((number, Check::new(&test))),
+            BasicTest::Test(Test::Equal(value)) => self.values += asked.enter(&[value], number),
+            BasicTest::Test(Test::In(values)) => self.values += asked.enter(&values, number),
+            BasicTest::Test(test) => asked.tried.push((number, Check::new(&test))),
         }
         number
     }
@@ -162,10 +162,10 @@ impl Predicates {
             self.find(event, &mut held);
             held.members().iter().for_each(|&member| frequencies[member as usize] += 1.0);
         }
-        for ((_, question), &number) in &self.ids {
-            frequencies[number as usize] += match question {
-                Question::Test(Test::Equal(_)) => 0.01,
-                Question::Test(Test::In(values)) => 0.01 * values.len() as f64,
+        for ((_, test), &number) in &self.ids {
+            frequencies[number as usize] += match test {
+                BasicTest::Test(Test::Equal(_)) => 0.01,
+                BasicTest::Test(Test::In(values)) => 0.01 * values.len() as f64,
                 _ => 0.5,
             };
         }

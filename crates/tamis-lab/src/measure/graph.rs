@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 use tamis::{Event, Id, IdRef, Limits, parse};
-use tamis_graph::{Batch, Counts, Graph, GraphSnapshot, NodeNumber, Strategy, Working};
+use tamis_graph::{Batch, Counts, Graph, GraphScratch, GraphSnapshot, NodeNumber, Strategy};
 
 use super::clock::{Pace, Subject};
 use super::{Built, Spec, engine, expressions};
@@ -47,7 +47,7 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
     let queries = (0..pace.events.max(pace.sample) as u64).map(query).collect();
     let bytes = snapshot.stats().bytes;
     let counts = Counts::default();
-    let mut searched = Searched { snapshot, strategy, queries, working: Working::default(), counts };
+    let mut searched = Searched { snapshot, strategy, queries, working: GraphScratch::default(), counts };
     let statistics = searched.statistics(&exchange);
     Ok(Built { statistics, ..Built::new(seconds, bytes, Box::new(searched)) })
 }
@@ -73,7 +73,7 @@ fn compile(exchange: &Exchange, strategy: Strategy) -> Result<(f64, Arc<GraphSna
     let snapshot = graph.snapshot();
     // The strategies build their index of valid nodes on first use. Include that in the build time.
     let source = snapshot.find(&id(0)).expect("a publisher is a node");
-    let mut working = Working::default();
+    let mut working = GraphScratch::default();
     snapshot.matches(&Event::default(), source, strategy, false, &mut working, |_| ()).map_err(refused)?;
     Ok((begun.elapsed().as_secs_f64(), snapshot))
 }
@@ -83,7 +83,7 @@ struct Searched {
     snapshot: Arc<GraphSnapshot>,
     strategy: Strategy,
     queries: Vec<(NodeNumber, Event)>,
-    working: Working,
+    working: GraphScratch,
     /// Since the counters were last taken.
     counts: Counts,
 }

@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
     use tamis::{Event, Limits, parse};
-    use tamis_graph::{Batch, Graph, Strategy, Working};
+    use tamis_graph::{Batch, Graph, GraphScratch, Strategy};
 
     fn build(exchange: &Exchange) -> Graph {
         let graph = Graph::new(exchange.missing(), Limits::default());
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(stats.components, 70_969);
         assert!((87_000..=87_799).contains(&stats.edges), "{}", stats.edges);
         let snapshot = graph.snapshot();
-        let (mut reached, mut most, mut working) = (0, 0, Working::default());
+        let (mut reached, mut most, mut working) = (0, 0, GraphScratch::default());
         for event in 0..300 {
             let source = snapshot.find(&exchange.node(exchange.source(event)).as_str().into()).unwrap();
             let mut count = 0;

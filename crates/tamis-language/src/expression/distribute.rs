@@ -19,7 +19,7 @@ pub enum Outer {
 
 /// A signed predicate of a clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Term {
+pub struct ClausePredicate {
     /// The position of the signed predicate in the normal form.
     pub predicate: u32,
     /// How often it counts towards the score: `(a or b) and (a or c)` counts `a` twice where it is
@@ -29,7 +29,7 @@ pub struct Term {
 
 /// The clauses of a form, each sorted and without repetition of a signed predicate. Of the disjunctive form,
 /// `true` is one clause without signed predicates and `false` has no clauses; the other way round for the other.
-pub type Clauses = Vec<Box<[Term]>>;
+pub type Clauses = Vec<Box<[ClausePredicate]>>;
 
 /// Brings a normal form into disjunctive or conjunctive form, unless that takes more than `most`
 /// signed predicates.
@@ -43,7 +43,7 @@ pub fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Clause
                 true => vec![Box::default()],
                 false => Vec::new(),
             },
-            (NormalNode::Predicate(_), _) => vec![[Term { predicate: position, times: 1 }].into()],
+            (NormalNode::Predicate(_), _) => vec![[ClausePredicate { predicate: position, times: 1 }].into()],
             (NormalNode::Or(children), Outer::Or) | (NormalNode::And(children), Outer::And) => {
                 let all = children.iter().flat_map(|&child| clauses[child as usize].iter().cloned());
                 distinct(all.collect(), outer)
@@ -126,8 +126,8 @@ fn distinct(mut clauses: Clauses, outer: Outer) -> Clauses {
 }
 
 /// The signed predicates of both clauses, in order.
-fn union(left: &[Term], right: &[Term], outer: Outer) -> Box<[Term]> {
-    let mut all: Vec<Term> = Vec::with_capacity(left.len() + right.len());
+fn union(left: &[ClausePredicate], right: &[ClausePredicate], outer: Outer) -> Box<[ClausePredicate]> {
+    let mut all: Vec<ClausePredicate> = Vec::with_capacity(left.len() + right.len());
     all.extend_from_slice(left);
     all.extend_from_slice(right);
     all.sort_unstable_by_key(|term| term.predicate);
@@ -150,10 +150,10 @@ mod tests {
 
     fn clauses(text: &str, outer: Outer) -> Vec<String> {
         let form = normalise(&parse(text, &Limits::default()).unwrap());
-        let name = |term: &Term| match &form.nodes()[term.predicate as usize] {
+        let name = |chosen: &ClausePredicate| match &form.nodes()[chosen.predicate as usize] {
             NormalNode::Predicate(signed) => {
                 let sign = if signed.negated { "-" } else { "" };
-                let times = if term.times > 1 { term.times.to_string() } else { String::new() };
+                let times = if chosen.times > 1 { chosen.times.to_string() } else { String::new() };
                 format!("{times}{sign}{}", signed.attribute)
             }
             other => panic!("{other:?}"),

@@ -44,7 +44,7 @@ impl Quantifier {
     }
 }
 
-/// A question about the elements of a list.
+/// A predicate about the elements of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elements<'a> {
     /// How many elements must satisfy it.

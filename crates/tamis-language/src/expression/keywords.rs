@@ -32,7 +32,7 @@ pub(super) const TWO_ARGUMENTS: [(&str, &str); 4] = [
     ("array_contains", "="),
 ];
 
-/// Questions about the elements of a list, in the order of [`Quantifier`](super::Quantifier).
+/// Predicates about the elements of a list, in the order of [`Quantifier`](super::Quantifier).
 pub(super) const QUANTIFIERS: [&str; 3] = ["any", "all", "none"];
 
 /// Whether a name must be quoted to be read as an attribute everywhere.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A name or keyword, dots included.
     Name,
     /// A name in double quotes.
@@ -49,7 +49,7 @@ pub(crate) enum Kind {
 /// A token and its position.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub start: usize,
     pub end: usize,
 }
@@ -63,9 +63,9 @@ impl Token {
     pub fn unquoted(self, text: &str) -> Cow<'_, str> {
         let inner = &text[self.start + 1..self.end - 1];
         match self.kind {
-            Kind::String if inner.contains('\'') => inner.replace("''", "'").into(),
-            Kind::QuotedName if text.as_bytes()[self.start] == b'`' => inner.replace("``", "`").into(),
-            Kind::QuotedName if inner.contains('"') => inner.replace("\"\"", "\"").into(),
+            TokenKind::String if inner.contains('\'') => inner.replace("''", "'").into(),
+            TokenKind::QuotedName if text.as_bytes()[self.start] == b'`' => inner.replace("``", "`").into(),
+            TokenKind::QuotedName if inner.contains('"') => inner.replace("\"\"", "\"").into(),
             _ => inner.into(),
         }
     }
@@ -85,9 +85,9 @@ impl Token {
     pub fn describe(self, text: &str) -> String {
         let shown = crate::error::shorten(&text[self.range()]);
         match self.kind {
-            Kind::End => "the end of the text".into(),
-            Kind::String => format!("the string {shown}"),
-            Kind::Number => format!("the number {shown}"),
+            TokenKind::End => "the end of the text".into(),
+            TokenKind::String => format!("the string {shown}"),
+            TokenKind::Number => format!("the number {shown}"),
             _ => format!("`{shown}`"),
         }
     }
@@ -113,41 +113,41 @@ impl<'a> Lexer<'a> {
         let bytes = self.text.as_bytes();
         let start = self.position;
         let Some(&first) = bytes.get(start) else {
-            return Ok(Token { kind: Kind::End, start, end: start });
+            return Ok(Token { kind: TokenKind::End, start, end: start });
         };
         let second = bytes.get(start + 1).copied();
         let (kind, length) = match (first, second) {
-            (b'(', _) => (Kind::Open, 1),
-            (b')', _) => (Kind::Close, 1),
-            (b',', _) => (Kind::Comma, 1),
-            (b'^', _) => (Kind::Caret, 1),
-            (b'=', Some(b'=')) => (Kind::Equal, 2),
-            (b'=', _) => (Kind::Equal, 1),
-            (b'!', Some(b'=')) => (Kind::NotEqual, 2),
-            (b'!', _) => (Kind::Not, 1),
-            (b'<', Some(b'>')) => (Kind::NotEqual, 2),
-            (b'<', Some(b'=')) if bytes.get(start + 2) == Some(&b'>') => (Kind::Same, 3),
-            (b'<', Some(b'=')) => (Kind::AtMost, 2),
-            (b'<', _) => (Kind::Less, 1),
-            (b'>', Some(b'=')) => (Kind::AtLeast, 2),
-            (b'>', _) => (Kind::Greater, 1),
-            (b'&', Some(b'&')) => (Kind::And, 2),
-            (b'|', Some(b'|')) => (Kind::Or, 2),
-            (b'\'', _) => (Kind::String, self.quoted(b'\'')?),
-            (b'"', _) => (Kind::QuotedName, self.quoted(b'"')?),
-            (b'`', _) => (Kind::QuotedName, self.quoted(b'`')?),
-            (b'0'..=b'9' | b'.', _) => (Kind::Number, self.number()?),
-            (b'-' | b'+', Some(b'0'..=b'9' | b'.')) => (Kind::Number, self.number()?),
-            (b'-', _) => (Kind::Minus, 1),
-            (b'+', _) => (Kind::Plus, 1),
-            (b'*', _) => (Kind::Star, 1),
+            (b'(', _) => (TokenKind::Open, 1),
+            (b')', _) => (TokenKind::Close, 1),
+            (b',', _) => (TokenKind::Comma, 1),
+            (b'^', _) => (TokenKind::Caret, 1),
+            (b'=', Some(b'=')) => (TokenKind::Equal, 2),
+            (b'=', _) => (TokenKind::Equal, 1),
+            (b'!', Some(b'=')) => (TokenKind::NotEqual, 2),
+            (b'!', _) => (TokenKind::Not, 1),
+            (b'<', Some(b'>')) => (TokenKind::NotEqual, 2),
+            (b'<', Some(b'=')) if bytes.get(start + 2) == Some(&b'>') => (TokenKind::Same, 3),
+            (b'<', Some(b'=')) => (TokenKind::AtMost, 2),
+            (b'<', _) => (TokenKind::Less, 1),
+            (b'>', Some(b'=')) => (TokenKind::AtLeast, 2),
+            (b'>', _) => (TokenKind::Greater, 1),
+            (b'&', Some(b'&')) => (TokenKind::And, 2),
+            (b'|', Some(b'|')) => (TokenKind::Or, 2),
+            (b'\'', _) => (TokenKind::String, self.quoted(b'\'')?),
+            (b'"', _) => (TokenKind::QuotedName, self.quoted(b'"')?),
+            (b'`', _) => (TokenKind::QuotedName, self.quoted(b'`')?),
+            (b'0'..=b'9' | b'.', _) => (TokenKind::Number, self.number()?),
+            (b'-' | b'+', Some(b'0'..=b'9' | b'.')) => (TokenKind::Number, self.number()?),
+            (b'-', _) => (TokenKind::Minus, 1),
+            (b'+', _) => (TokenKind::Plus, 1),
+            (b'*', _) => (TokenKind::Star, 1),
             (b'/', Some(b'*')) => return Err(self.open_comment()),
-            (b'/', _) => (Kind::Slash, 1),
-            (b'%', _) => (Kind::Percent, 1),
-            (b';', _) => (Kind::Semicolon, 1),
+            (b'/', _) => (TokenKind::Slash, 1),
+            (b'%', _) => (TokenKind::Percent, 1),
+            (b';', _) => (TokenKind::Semicolon, 1),
             _ => match self.name() {
                 0 => return Err(self.unknown_character()),
-                length => (Kind::Name, length),
+                length => (TokenKind::Name, length),
             },
         };
         self.position = start + length;
@@ -319,12 +319,12 @@ pub(crate) fn name_length(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<Kind> {
+    fn kinds(text: &str) -> Vec<TokenKind> {
         let mut lexer = Lexer::new(text);
         let mut kinds = Vec::new();
         loop {
             match lexer.next().unwrap().kind {
-                Kind::End => return kinds,
+                TokenKind::End => return kinds,
                 kind => kinds.push(kind),
             }
         }
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn tokens() {
-        use Kind::*;
+        use TokenKind::*;
         assert_eq!(kinds("a.b>=-3 -- no\n&&'it''s'^2"), [Name, AtLeast, Number, And, String, Caret, Number]);
         assert_eq!(kinds("\"x \"\" y\"<>.5e-3"), [QuotedName, NotEqual, Number]);
         assert_eq!(kinds("  -- only a comment"), []);

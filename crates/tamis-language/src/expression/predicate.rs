@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::names::{check_name, is_hidden, is_satisfied};
-use super::pattern::Pattern;
+use super::regular_expression::RegularExpression;
 use super::term::{Comparison, Function, Term};
 use crate::error::{Error, Result, shorten};
 use crate::limits::{self, Limits};
@@ -179,7 +179,7 @@ pub enum Test {
     StartsWith(Arc<str>),
     EndsWith(Arc<str>),
     Contains(Arc<str>),
-    Matches(Pattern),
+    Matches(RegularExpression),
     Exists,
     IsNull,
 }
@@ -261,7 +261,7 @@ impl Predicate {
                 "the attribute `{attribute}` cannot be named; to query a document, write xpath('...')"
             )));
         }
-        Predicate::unchecked(attribute, operator, negated, operand, weights, limits)
+        Predicate::with_unchecked_name(attribute, operator, negated, operand, weights, limits)
     }
 
     /// A test of a term, checked as [`Predicate::new`] checks it.
@@ -278,7 +278,9 @@ impl Predicate {
                 Predicate::new(name.clone(), operator, negated, operand, weights, limits)
             }
             Term::Constant(_) => Err(Error::expression("a predicate tests a term that is not a constant")),
-            other => Predicate::unchecked(other.name(), operator, negated, operand, weights, limits),
+            other => {
+                Predicate::with_unchecked_name(other.name(), operator, negated, operand, weights, limits)
+            }
         }
     }
 
@@ -351,7 +353,7 @@ impl Predicate {
         Term::from_name(&self.attribute).unwrap_or_else(|_| Term::Attribute(self.attribute.clone()))
     }
 
-    /// The same question about a term.
+    /// The same predicate about another term.
     pub(super) fn about(self, term: &Term) -> Predicate {
         Predicate { attribute: term.name(), ..self }
     }
@@ -364,8 +366,8 @@ impl Predicate {
         }
     }
 
-    /// Like [`Predicate::new`], for any attribute.
-    pub(super) fn unchecked(
+    /// Like [`Predicate::new`], but accepts any name as that of the attribute.
+    pub(super) fn with_unchecked_name(
         attribute: impl Into<Arc<str>>,
         operator: Operator,
         negated: bool,
@@ -426,7 +428,7 @@ impl Predicate {
             (Operator::EndsWith, Operand::One(Value::String(text))) => Test::EndsWith(text),
             (Operator::Contains, Operand::One(Value::String(text))) => Test::Contains(text),
             (Operator::Matches, Operand::One(Value::String(text))) => {
-                Test::Matches(Pattern::new(text, limits)?)
+                Test::Matches(RegularExpression::new(text, limits)?)
             }
             (_, operand) => return Err(wrong_operand(operator, spelling, &operand)),
         };
@@ -440,7 +442,7 @@ impl Predicate {
         &self.attribute
     }
 
-    /// The question put to it.
+    /// The test of its values.
     #[inline]
     pub fn test(&self) -> &Test {
         &self.test

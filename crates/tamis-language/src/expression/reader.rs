@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::keywords::{RESERVED, nearest};
-use super::lex::{Kind, Lexer, Token};
+use super::lex::{Lexer, Token, TokenKind};
 use super::recent::shared;
 use crate::error::{Error, Result, SyntaxError};
 use crate::limits::Limits;
@@ -55,8 +55,8 @@ impl Reader<'_> {
 
     pub(super) fn name(&mut self) -> Result<Arc<str>> {
         let name: Arc<str> = match self.token.kind {
-            Kind::QuotedName => self.token.unquoted(self.text).into(),
-            Kind::Name if !RESERVED.iter().any(|keyword| self.at_keyword(keyword)) => {
+            TokenKind::QuotedName => self.token.unquoted(self.text).into(),
+            TokenKind::Name if !RESERVED.iter().any(|keyword| self.at_keyword(keyword)) => {
                 self.token_text().into()
             }
             _ => return Err(self.unexpected("the name of an attribute")),
@@ -66,14 +66,14 @@ impl Reader<'_> {
     }
 
     pub(super) fn weight(&mut self) -> Result<Option<f64>> {
-        if self.token.kind != Kind::Caret {
+        if self.token.kind != TokenKind::Caret {
             return Ok(None);
         }
         if self.in_list {
             return Err(self.unexpected("no weight: a condition on an element has none"));
         }
         self.advance()?;
-        if self.token.kind != Kind::Number {
+        if self.token.kind != TokenKind::Number {
             return Err(self.unexpected("a weight, which is a number of at least 0"));
         }
         let weight = self.text[self.token.range()].parse::<f64>();
@@ -85,7 +85,7 @@ impl Reader<'_> {
     /// Reads a constant that begins with a keyword, such as `date '2026-01-02'`, if there is one here.
     pub(super) fn typed_constant(&mut self) -> Result<Option<Value>> {
         match self.constant_type() {
-            Some(kind) => self.typed_value(kind).map(Some),
+            Some(constant_type) => self.typed_value(constant_type).map(Some),
             None => Ok(None),
         }
     }
@@ -93,26 +93,26 @@ impl Reader<'_> {
     pub(super) fn value(&mut self) -> Result<Value> {
         let text = &self.text[self.token.range()];
         let value = match self.token.kind {
-            Kind::String => Value::String(shared(&self.token.unquoted(self.text))),
-            Kind::Number => {
+            TokenKind::String => Value::String(shared(&self.token.unquoted(self.text))),
+            TokenKind::Number => {
                 number(text).map_err(|reason| self.locate(self.token, Error::expression(reason)))?
             }
-            Kind::Name if text.eq_ignore_ascii_case("true") => Value::Boolean(true),
-            Kind::Name if text.eq_ignore_ascii_case("false") => Value::Boolean(false),
-            Kind::Name if text.eq_ignore_ascii_case("null") => {
+            TokenKind::Name if text.eq_ignore_ascii_case("true") => Value::Boolean(true),
+            TokenKind::Name if text.eq_ignore_ascii_case("false") => Value::Boolean(false),
+            TokenKind::Name if text.eq_ignore_ascii_case("null") => {
                 return Err(self.unexpected(
                     "a value; `null` is not one, and nothing equals it: write `is null` or `is not null`",
                 ));
             }
-            Kind::Name => {
-                if let Some(kind) = self.constant_type() {
-                    return self.typed_value(kind);
+            TokenKind::Name => {
+                if let Some(constant_type) = self.constant_type() {
+                    return self.typed_value(constant_type);
                 }
                 return Err(
                     self.expected_keyword("a value; a string takes single quotes", &["true", "false"])
                 );
             }
-            Kind::QuotedName => {
+            TokenKind::QuotedName => {
                 return Err(
                     self.unexpected("a value; a string takes single quotes, double quotes make a name")
                 );
@@ -125,32 +125,32 @@ impl Reader<'_> {
 
     /// The type of the typed constant that begins here, which is a keyword and a string.
     pub(super) fn constant_type(&self) -> Option<ConstantType> {
-        if self.token.kind != Kind::Name {
+        if self.token.kind != TokenKind::Name {
             return None;
         }
-        let kind = ConstantType::from_keyword(self.token_text())?;
+        let constant_type = ConstantType::from_keyword(self.token_text())?;
         let next = Lexer::at(self.text, self.token.end).next();
-        next.is_ok_and(|token| token.kind == Kind::String).then_some(kind)
+        next.is_ok_and(|token| token.kind == TokenKind::String).then_some(constant_type)
     }
 
     /// Reads a typed constant such as `date '2026-01-02'` or `interval '7' day`, whose keyword is next.
-    pub(super) fn typed_value(&mut self, kind: ConstantType) -> Result<Value> {
+    pub(super) fn typed_value(&mut self, constant_type: ConstantType) -> Result<Value> {
         let start = self.token;
         self.advance()?;
         let mut text = self.token.unquoted(self.text).into_owned();
         self.advance()?;
-        if kind == ConstantType::Interval && !text.trim().contains([' ', '\t']) {
-            if self.token.kind != Kind::Name {
+        if constant_type == ConstantType::Interval && !text.trim().contains([' ', '\t']) {
+            if self.token.kind != TokenKind::Name {
                 return Err(self.unexpected("a unit such as `day`, `hour`, `minute` or `second`"));
             }
             text = format!("{text} {}", self.token_text());
             self.advance()?;
         }
-        kind.read(&text).map_err(|reason| self.locate(start, Error::expression(reason)))
+        constant_type.read(&text).map_err(|reason| self.locate(start, Error::expression(reason)))
     }
 
     pub(super) fn string(&mut self, expected: &str) -> Result<String> {
-        if self.token.kind != Kind::String {
+        if self.token.kind != TokenKind::String {
             return Err(self.unexpected(expected));
         }
         let text = self.token.unquoted(self.text).into_owned();
@@ -181,7 +181,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn at_keyword(&self, keyword: &str) -> bool {
-        self.token.kind == Kind::Name && self.token_text().eq_ignore_ascii_case(keyword)
+        self.token.kind == TokenKind::Name && self.token_text().eq_ignore_ascii_case(keyword)
     }
 
     pub(super) fn take_keyword(&mut self, keyword: &str) -> Result<bool> {
@@ -192,7 +192,7 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    pub(super) fn expect(&mut self, kind: Kind, expected: &str) -> Result<()> {
+    pub(super) fn expect(&mut self, kind: TokenKind, expected: &str) -> Result<()> {
         if self.token.kind != kind {
             return Err(self.unexpected(expected));
         }
@@ -206,7 +206,7 @@ impl Reader<'_> {
     /// An error where one of `keywords` may have been meant.
     pub(super) fn expected_keyword(&self, expected: &str, keywords: &[&'static str]) -> Error {
         let suggestion =
-            if self.token.kind == Kind::Name { nearest(self.token_text(), keywords) } else { None };
+            if self.token.kind == TokenKind::Name { nearest(self.token_text(), keywords) } else { None };
         self.error_at(self.token, self.token.describe(self.text), expected, suggestion)
     }
 

@@ -75,7 +75,7 @@ fn needs_resolving(predicate: &Predicate) -> bool {
     }
 }
 
-/// `t > now() - c` as a question about the time between `t` and now, which many predicates share.
+/// `t > now() - c` as a predicate about the time between `t` and now, which many predicates share.
 fn since_now(predicate: &Predicate, _zone: &TimeZone) -> Option<Predicate> {
     let (left, comparison, right) = predicate.as_comparison()?;
     let span = match &right {

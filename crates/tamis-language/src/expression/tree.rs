@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::names::{check_name, is_hidden};
-use super::pattern::{Pattern, total_size};
 use super::predicate::{Predicate, Test, check_like};
+use super::regular_expression::{RegularExpression, total_size};
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::truth::Truth;
@@ -290,12 +290,12 @@ impl Expression {
                 _ => {}
             }
         }
-        let patterns = total_size(self.patterns(), limits.patterns);
+        let patterns = total_size(self.regular_expressions(), limits.patterns);
         limits::check("bytes of an expression's regular expressions", "patterns", patterns, limits.patterns)
     }
 
     /// The regular expressions, from left to right.
-    pub fn patterns(&self) -> impl Iterator<Item = &Pattern> + Clone {
+    pub fn regular_expressions(&self) -> impl Iterator<Item = &RegularExpression> + Clone {
         self.predicates().filter_map(|predicate| match predicate.test() {
             Test::Matches(pattern) => Some(pattern),
             _ => None,

@@ -100,7 +100,7 @@ impl Predicate {
         }
         XPathKey(&key).check(limits)?;
         let operand = Operand::One(Value::String(key.into()));
-        Predicate::unchecked(SATISFIED, Operator::Equal, false, operand, weights, limits)
+        Predicate::with_unchecked_name(SATISFIED, Operator::Equal, false, operand, weights, limits)
     }
 
     /// The XPath expression of the predicate, if it has one.

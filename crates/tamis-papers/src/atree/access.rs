@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use super::ATree;
 use super::frequency::Frequency;
-use super::graph::{Kind, NodeId, Wake};
+use super::graph::{NodeId, NodeKind, Wake};
 use crate::predicates::PredicateId;
 use tamis::event::AttributeId;
 use tamis::expression::Test;
@@ -42,7 +42,7 @@ impl ATree {
         let events = self.counted();
         let node = self.graph.node_mut(id);
         match node.kind {
-            Kind::Leaf { predicate, .. } => {
+            NodeKind::Leaf { predicate, .. } => {
                 self.holding[predicate as usize].fold(events);
                 self.presence[node.attribute as usize].fold(events);
             }
@@ -53,7 +53,7 @@ impl ATree {
 
     /// Whether only its access child notifies a node.
     pub(super) fn waits(&self, id: NodeId) -> bool {
-        self.options.propagation_on_demand && self.graph.node(id).kind == Kind::And
+        self.options.propagation_on_demand && self.graph.node(id).kind == NodeKind::And
     }
 
     /// Chooses the access child of a node that has one. The child next most likely to be false
@@ -89,15 +89,15 @@ impl ATree {
         let node = self.graph.node(id);
         let events = self.counted();
         match node.kind {
-            Kind::Leaf { wake: Wake::Satisfied, predicate, .. } => {
+            NodeKind::Leaf { wake: Wake::Satisfied, predicate, .. } => {
                 self.holding[predicate as usize].estimate(events)
             }
             // Unreported predicates are not counted. Assume that a negated predicate is usually
             // true if its attribute has a value.
-            Kind::Leaf { wake: Wake::Value, .. } => {
+            NodeKind::Leaf { wake: Wake::Value, .. } => {
                 0.9 * self.presence[node.attribute as usize].estimate(events)
             }
-            Kind::Leaf { wake: Wake::Absence, predicate, .. } => match self.predicates.test(predicate) {
+            NodeKind::Leaf { wake: Wake::Absence, predicate, .. } => match self.predicates.test(predicate) {
                 Test::IsNull | Test::Exists => {
                     1.0 - 0.9 * self.presence[node.attribute as usize].estimate(events)
                 }
@@ -129,9 +129,9 @@ impl ATree {
     }
 
     /// The estimated frequency of a new node, assuming independent children.
-    pub(super) fn expect_operator(&self, kind: Kind, children: &[NodeId]) -> Frequency {
+    pub(super) fn expect_operator(&self, kind: NodeKind, children: &[NodeId]) -> Frequency {
         let likelihoods = children.iter().map(|&child| self.likelihood(child));
-        let estimate = if kind == Kind::And {
+        let estimate = if kind == NodeKind::And {
             likelihoods.fold(1.0, |product, likelihood| product * likelihood)
         } else {
             1.0 - likelihoods.fold(1.0, |product, likelihood| product * (1.0 - likelihood))

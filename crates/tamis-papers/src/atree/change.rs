@@ -5,7 +5,7 @@
 //! removed, and the nodes that were evaluated from it take over its children.
 
 use super::frequency::Frequency;
-use super::graph::{ATreeNode, Kind, NodeId, Wake};
+use super::graph::{ATreeNode, NodeId, NodeKind, Wake};
 use super::{ATree, SlotPlace};
 use tamis::Missing;
 use tamis::event::{AttributeId, Attributes};
@@ -31,8 +31,8 @@ impl ATree {
                     let attribute = attributes.intern(&signed.attribute);
                     self.leaf(attribute, &signed.test, signed.negated)
                 }
-                NormalNode::And(children) => self.operator(Kind::And, children, &built),
-                NormalNode::Or(children) => self.operator(Kind::Or, children, &built),
+                NormalNode::And(children) => self.operator(NodeKind::And, children, &built),
+                NormalNode::Or(children) => self.operator(NodeKind::Or, children, &built),
             };
             built.push(id);
         }
@@ -93,7 +93,7 @@ impl ATree {
         if self.leaves[predicate as usize] == [None; 2] {
             self.expect_predicate(predicate, attribute, test);
         }
-        let kind = Kind::Leaf { predicate, negated, wake };
+        let kind = NodeKind::Leaf { predicate, negated, wake };
         let mut node = ATreeNode::new(kind, Box::default(), Frequency::default());
         node.attribute = attribute;
         let leaf = self.graph.allocate(node);
@@ -107,7 +107,7 @@ impl ATree {
     }
 
     /// The node of an operator over nodes built before; created if it does not exist.
-    fn operator(&mut self, kind: Kind, children: &[u32], built: &[NodeId]) -> NodeId {
+    fn operator(&mut self, kind: NodeKind, children: &[u32], built: &[NodeId]) -> NodeId {
         let mut members = Vec::with_capacity(children.len());
         for &child in children {
             let id = built[child as usize];
@@ -136,7 +136,7 @@ impl ATree {
 
     /// The node of an operator with these members, which are distinct and ascending; created if it
     /// does not exist.
-    fn node(&mut self, kind: Kind, members: Vec<NodeId>) -> NodeId {
+    fn node(&mut self, kind: NodeKind, members: Vec<NodeId>) -> NodeId {
         if let [only] = members[..] {
             return only;
         }
@@ -174,10 +174,10 @@ impl ATree {
         let mut shortened = Vec::new();
         while let Some(id) = nodes.pop() {
             let node = self.graph.node(id);
-            if node.uses > 0 || node.kind == Kind::Free {
+            if node.uses > 0 || node.kind == NodeKind::Free {
                 continue;
             }
-            if let Kind::Leaf { predicate, negated, .. } = node.kind {
+            if let NodeKind::Leaf { predicate, negated, .. } = node.kind {
                 self.leaves[predicate as usize][usize::from(negated)] = None;
                 let attribute = node.attribute as usize;
                 if let Some(leaves) = self.graph.by_attribute.get_mut(attribute) {

@@ -18,7 +18,7 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// The meaning of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// Unused: the number is free.
     Free,
     /// A signed predicate.
@@ -78,7 +78,7 @@ pub(super) enum Ask {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct ATreeNode {
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// 1 for a leaf, otherwise one more than the highest child.
     pub level: u32,
     /// The number of `parents`, from the first on, to notify when this node is true.
@@ -109,7 +109,7 @@ pub(super) struct ATreeNode {
 }
 
 impl ATreeNode {
-    pub fn new(kind: Kind, members: Box<[NodeId]>, frequency: Frequency) -> ATreeNode {
+    pub fn new(kind: NodeKind, members: Box<[NodeId]>, frequency: Frequency) -> ATreeNode {
         ATreeNode {
             kind,
             level: 1,
@@ -131,8 +131,8 @@ impl ATreeNode {
     /// How parents get the node's truth.
     pub fn ask(&self) -> Ask {
         match self.kind {
-            Kind::Leaf { wake: Wake::Satisfied, predicate, .. } => Ask::Holds(predicate),
-            Kind::Leaf { .. } => Ask::Lazy,
+            NodeKind::Leaf { wake: Wake::Satisfied, predicate, .. } => Ask::Holds(predicate),
+            NodeKind::Leaf { .. } => Ask::Lazy,
             _ => Ask::Operator,
         }
     }
@@ -177,7 +177,7 @@ impl Graph {
 
     /// Frees the number of a node without edges.
     pub fn free(&mut self, id: NodeId) {
-        self.nodes[id as usize] = ATreeNode::new(Kind::Free, Box::default(), Frequency::default());
+        self.nodes[id as usize] = ATreeNode::new(NodeKind::Free, Box::default(), Frequency::default());
         self.free.push(id);
     }
 
@@ -281,7 +281,7 @@ impl Graph {
     /// Lists a leaf for matches only if it must notify something.
     pub fn list(&mut self, id: NodeId) {
         let node = &self.nodes[id as usize];
-        let Kind::Leaf { wake, predicate, .. } = node.kind else { return };
+        let NodeKind::Leaf { wake, predicate, .. } = node.kind else { return };
         let wanted = node.is_awaited();
         let list = match wake {
             Wake::Satisfied => {

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
 
 use super::ATree;
-use super::graph::{ATreeNode, Ask, Kind, Link, NOWHERE, NodeId};
+use super::graph::{ATreeNode, Ask, Link, NOWHERE, NodeId, NodeKind};
 use crate::predicates::{PredicateScratch, Seen};
 use tamis::event::Event;
 use tamis::matcher::extend::Stamped;
@@ -159,7 +159,7 @@ impl Run<'_> {
     /// The truth of a leaf that is not reported.
     fn lazy_truth(&self, leaf: NodeId) -> bool {
         match self.atree.graph.node(leaf).kind {
-            Kind::Leaf { predicate, negated, .. } => self.atree.predicates.is_true(
+            NodeKind::Leaf { predicate, negated, .. } => self.atree.predicates.is_true(
                 predicate,
                 negated,
                 self.atree.missing,
@@ -229,7 +229,7 @@ impl Run<'_> {
         let node = self.atree.graph.node(id);
         let level = node.level;
         match node.kind {
-            Kind::Or => {
+            NodeKind::Or => {
                 if self.scratch.make_true(id) {
                     self.scratch.enqueue(id, level);
                 }

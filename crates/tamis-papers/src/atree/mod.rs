@@ -47,7 +47,7 @@ use hashbrown::HashTable;
 use crate::predicates::PredicateIndex;
 use crate::scratch::Working;
 use frequency::Frequency;
-use graph::{Graph, Kind, NodeId};
+use graph::{Graph, NodeId, NodeKind};
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::{Expression, NormalForm, normalise, resolve};
@@ -205,7 +205,7 @@ impl ATree {
 
     /// Statistics of the tree. Takes time linear in its size.
     pub fn stats(&self) -> ATreeStats {
-        let live = || self.graph.nodes.iter().filter(|node| node.kind != Kind::Free);
+        let live = || self.graph.nodes.iter().filter(|node| node.kind != NodeKind::Free);
         let nodes = live().count();
         let uses: usize = live().map(|node| node.uses as usize).sum();
         ATreeStats {

@@ -14,17 +14,17 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::ATree;
-use super::graph::{Kind, NodeId, signature};
+use super::graph::{NodeId, NodeKind, signature};
 
 /// The maximum number of node comparisons per new node, plus a few per member.
 const EFFORT: usize = 4096;
 
 impl ATree {
     /// The best children from which to evaluate a new node with these members.
-    pub(super) fn reorganise(&mut self, kind: Kind, members: &[NodeId]) -> Vec<NodeId> {
+    pub(super) fn reorganise(&mut self, kind: NodeKind, members: &[NodeId]) -> Vec<NodeId> {
         let mut effort = EFFORT + 8 * members.len();
         let mut candidates = self.subsets(kind, members, &mut effort);
-        let least = if kind == Kind::And { 1 } else { 2 };
+        let least = if kind == NodeKind::And { 1 } else { 2 };
         // From here on, a mark means that a member is covered.
         self.marks.begin(self.graph.nodes.len());
         let (mut chosen, mut uncovered) = (Vec::new(), members.len());
@@ -55,7 +55,7 @@ impl ATree {
     /// The nodes whose members are a proper subset of `members`, largest first.
     fn subsets(
         &mut self,
-        kind: Kind,
+        kind: NodeKind,
         members: &[NodeId],
         effort: &mut usize,
     ) -> BinaryHeap<(usize, usize, Reverse<NodeId>)> {
@@ -169,7 +169,7 @@ impl ATree {
         let mut lowered: BinaryHeap<_> = nodes.into_iter().map(|id| entry(self, id)).collect();
         while let Some((_, id)) = lowered.pop() {
             let node = self.graph.node(id);
-            if node.kind == Kind::Free {
+            if node.kind == NodeKind::Free {
                 continue;
             }
             let highest = node.children.iter().map(|link| self.graph.node(link.node).level).max();

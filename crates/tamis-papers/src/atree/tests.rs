@@ -55,19 +55,19 @@ impl Fixture {
         let mut children: Vec<_> = node.children.iter().map(|link| self.print(link.node)).collect();
         children.sort_unstable();
         match node.kind {
-            Kind::Leaf { predicate, negated, .. } => {
+            NodeKind::Leaf { predicate, negated, .. } => {
                 let name = self.attributes.name(self.atree.predicates.attribute(predicate)).unwrap();
                 format!("{}{name}", if negated { "!" } else { "" })
             }
-            Kind::And => format!("({})", children.join(" & ")),
-            Kind::Or => format!("({})", children.join(" | ")),
-            Kind::Free => String::new(),
+            NodeKind::And => format!("({})", children.join(" & ")),
+            NodeKind::Or => format!("({})", children.join(" | ")),
+            NodeKind::Free => String::new(),
         }
     }
 
     /// The nodes above the leaves.
     fn operators(&self) -> BTreeSet<String> {
-        let operator = |id: &NodeId| matches!(self.atree.graph.node(*id).kind, Kind::And | Kind::Or);
+        let operator = |id: &NodeId| matches!(self.atree.graph.node(*id).kind, NodeKind::And | NodeKind::Or);
         (0..self.atree.graph.nodes.len() as NodeId).filter(operator).map(|id| self.print(id)).collect()
     }
 
@@ -216,7 +216,7 @@ fn section_5_2_2_the_access_child_follows_the_statistics() {
     let mut fixture = Fixture::new(ATreeOptions::default(), &["common = 1 and rare = 1"]);
     let access = |fixture: &Fixture| {
         let graph = &fixture.atree.graph;
-        let and = (0..3).find(|&id| graph.node(id).kind == Kind::And).unwrap();
+        let and = (0..3).find(|&id| graph.node(id).kind == NodeKind::And).unwrap();
         fixture.print(graph.child(and, 0))
     };
     let count = |fixture: &Fixture, name: &str| {

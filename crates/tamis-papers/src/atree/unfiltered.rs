@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 
 use super::ATree;
-use super::graph::{Kind, NodeId};
+use super::graph::{NodeId, NodeKind};
 use super::matching::ATreeScratch;
 use tamis::event::Event;
 use tamis::matcher::Slot;
@@ -41,10 +41,10 @@ impl ATree {
         scratch.counters.nodes += 1;
         let mut children = node.children.iter();
         let truth = match node.kind {
-            Kind::Leaf { predicate, negated, .. } => {
+            NodeKind::Leaf { predicate, negated, .. } => {
                 self.predicates.is_true(predicate, negated, self.missing, &scratch.predicates)
             }
-            Kind::And => children.all(|child| scratch.is_true(child.node)),
+            NodeKind::And => children.all(|child| scratch.is_true(child.node)),
             _ => children.any(|child| scratch.is_true(child.node)),
         };
         if truth && scratch.make_true(id) {

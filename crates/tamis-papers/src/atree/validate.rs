@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::graph::{ATreeNode, Ask, Kind, NOWHERE, NodeId, Wake, signature};
+use super::graph::{ATreeNode, Ask, NOWHERE, NodeId, NodeKind, Wake, signature};
 use super::{ATree, SlotPlace};
 
 type Checked = Result<(), String>;
@@ -25,7 +25,7 @@ impl ATree {
             }
             self.check_edges(id, node)?;
             match node.kind {
-                Kind::Leaf { .. } => self.check_leaf(id, node)?,
+                NodeKind::Leaf { .. } => self.check_leaf(id, node)?,
                 _ => {
                     self.check_operator(id, node)?;
                     operators += 1;
@@ -45,7 +45,7 @@ impl ATree {
     }
 
     fn live(&self) -> impl Iterator<Item = (NodeId, &ATreeNode)> {
-        (0..).zip(&self.graph.nodes).filter(|(_, node)| node.kind != Kind::Free)
+        (0..).zip(&self.graph.nodes).filter(|(_, node)| node.kind != NodeKind::Free)
     }
 
     fn check_edges(&self, id: NodeId, node: &ATreeNode) -> Checked {
@@ -79,7 +79,7 @@ impl ATree {
     }
 
     fn check_leaf(&self, id: NodeId, node: &ATreeNode) -> Checked {
-        let Kind::Leaf { predicate, negated, wake } = node.kind else { return Ok(()) };
+        let NodeKind::Leaf { predicate, negated, wake } = node.kind else { return Ok(()) };
         ensure(node.children.is_empty() && node.members.is_empty(), || format!("leaf {id} has members"))?;
         ensure(self.leaves[predicate as usize][usize::from(negated)] == Some(id), || {
             format!("leaf {id} is not that of its predicate")
@@ -119,7 +119,7 @@ impl ATree {
         for &member in &node.members {
             let kind = self.graph.node(member).kind;
             let nested = kind == node.kind && !self.options.binary;
-            ensure(!nested && kind != Kind::Free, || format!("node {id} has the member {member}"))?;
+            ensure(!nested && kind != NodeKind::Free, || format!("node {id} has the member {member}"))?;
         }
         let children: HashSet<NodeId> = node.children.iter().map(|link| link.node).collect();
         ensure(children.len() == node.children.len(), || format!("node {id} has a child twice"))?;
@@ -142,7 +142,7 @@ impl ATree {
             for (negated, leaf) in leaves.iter().enumerate() {
                 let Some(leaf) = *leaf else { continue };
                 predicates.insert(predicate);
-                let right = matches!(self.graph.node(leaf).kind, Kind::Leaf { predicate: p, negated: n, .. }
+                let right = matches!(self.graph.node(leaf).kind, NodeKind::Leaf { predicate: p, negated: n, .. }
                     if p as usize == predicate && usize::from(n) == negated);
                 ensure(right, || format!("predicate {predicate} has the leaf {leaf}"))?;
             }
@@ -160,7 +160,7 @@ impl ATree {
         ensure(
             free.len() == self.graph.free.len()
                 && free.len() + self.live().count() == self.graph.nodes.len()
-                && free.iter().all(|&&id| self.graph.node(id).kind == Kind::Free),
+                && free.iter().all(|&&id| self.graph.node(id).kind == NodeKind::Free),
             || "the list of free nodes is wrong".into(),
         )
     }

@@ -15,7 +15,7 @@
 mod tests;
 
 use crate::fallback::Fallback;
-use crate::postings::{Kind, PostingScratch, Postings, PostingsBuilder, Role, Sense, threshold};
+use crate::postings::{PostingScratch, Postings, PostingsBuilder, Role, RoleKind, Sense, threshold};
 use crate::scratch::Working;
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
@@ -143,7 +143,7 @@ impl Cnf {
         best.clear();
         for &hit in hits {
             let role = self.postings.role(hit.entry);
-            if role.kind() == Kind::Positive {
+            if role.kind() == RoleKind::Positive {
                 best.resize(best.len().max(role.number() + 1), 0.0);
                 best[role.number()] = self.postings.worth(hit).max(best[role.number()]);
             }
@@ -179,10 +179,10 @@ impl Cnf {
         let mut count = 0;
         for role in roles {
             match role.kind() {
-                Kind::Positive => count += u32::from(satisfied.insert(role.number())),
-                Kind::Negative => violated.set(role.number(), ()),
-                Kind::Guard => valued.set(role.number(), ()),
-                Kind::Always => {}
+                RoleKind::Positive => count += u32::from(satisfied.insert(role.number())),
+                RoleKind::Negative => violated.set(role.number(), ()),
+                RoleKind::Guard => valued.set(role.number(), ()),
+                RoleKind::Always => {}
             }
         }
         for (number, Negation { clause, guarded }) in negations.iter().enumerate() {
@@ -205,19 +205,19 @@ fn enter(builder: &mut PostingsBuilder<'_>, slot: Slot, clauses: &[Vec<u32>], ne
         for &signed in members {
             let sense = builder.signed_predicate(signed).sense;
             if sense == Sense::Positive {
-                builder.enter(slot, size, signed, Role::new(Kind::Positive, clause), 1.0);
+                builder.enter(slot, size, signed, Role::new(RoleKind::Positive, clause), 1.0);
                 continue;
             }
-            builder.enter(slot, size, signed, Role::new(Kind::Negative, number), 0.0);
+            builder.enter(slot, size, signed, Role::new(RoleKind::Negative, number), 0.0);
             if let Sense::Guarded(attribute) = sense {
-                builder.enter_value(slot, size, attribute, Role::new(Kind::Guard, number));
+                builder.enter_value(slot, size, attribute, Role::new(RoleKind::Guard, number));
             }
             negations.push(Negation { clause: clause as u32, guarded: sense != Sense::Negative });
             number += 1;
         }
     }
     if size == 0 {
-        builder.enter_always(slot, size, Role::new(Kind::Always, 0));
+        builder.enter_always(slot, size, Role::new(RoleKind::Always, 0));
     }
 }
 

@@ -9,7 +9,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::postings::{Hit, Kind, PostingScratch, Postings, PostingsBuilder, Role, Sense, SignedPredicateId};
+use crate::postings::{
+    Hit, PostingScratch, Postings, PostingsBuilder, Role, RoleKind, Sense, SignedPredicateId,
+};
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::NormalForm;
@@ -84,17 +86,17 @@ impl<'a> ConjunctionBuilder<'a> {
             let role = match postings.signed_predicate(signed).sense {
                 Sense::Positive => {
                     number += 1;
-                    Role::new(Kind::Positive, number - 1)
+                    Role::new(RoleKind::Positive, number - 1)
                 }
-                _ => Role::new(Kind::Negative, 0),
+                _ => Role::new(RoleKind::Negative, 0),
             };
             postings.enter(id, size, signed, role, f64::from(times));
         }
         for (guard, number) in guards.into_iter().zip(number..) {
-            postings.enter_value(id, size, guard, Role::new(Kind::Positive, number));
+            postings.enter_value(id, size, guard, Role::new(RoleKind::Positive, number));
         }
         if size == 0 {
-            postings.enter_always(id, size, Role::new(Kind::Positive, 0));
+            postings.enter_always(id, size, Role::new(RoleKind::Positive, 0));
         }
         size
     }
@@ -202,7 +204,7 @@ impl ConjunctionIndex {
         let mut count = 0;
         for hit in hits {
             let role = self.postings.role(hit.entry);
-            if role.kind() == Kind::Negative {
+            if role.kind() == RoleKind::Negative {
                 return false;
             }
             count += usize::from(named.insert(role.number()));

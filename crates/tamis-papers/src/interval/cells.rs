@@ -32,7 +32,7 @@ impl Cells {
         self.owners.push(owner);
     }
 
-    /// Prepares for questions, once all trees are known.
+    /// Prepares for lookups, once all trees are known.
     pub fn finish(&mut self) {
         let mut before = 0;
         for word in &self.ends {

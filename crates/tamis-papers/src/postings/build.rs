@@ -27,7 +27,7 @@ pub(crate) struct Role(u32);
 
 /// The kind of a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RoleKind {
     /// The predicate or clause with this number is satisfied.
     Positive,
     /// The negated predicate with this number is violated.
@@ -39,16 +39,16 @@ pub(crate) enum Kind {
 }
 
 impl Role {
-    pub fn new(kind: Kind, number: usize) -> Role {
+    pub fn new(kind: RoleKind, number: usize) -> Role {
         Role((number as u32) << 2 | kind as u32)
     }
 
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> RoleKind {
         match self.0 & 3 {
-            0 => Kind::Positive,
-            1 => Kind::Negative,
-            2 => Kind::Guard,
-            _ => Kind::Always,
+            0 => RoleKind::Positive,
+            1 => RoleKind::Negative,
+            2 => RoleKind::Guard,
+            _ => RoleKind::Always,
         }
     }
 
@@ -64,10 +64,10 @@ impl Role {
     #[cfg(test)]
     pub fn sign(self) -> String {
         match self.kind() {
-            Kind::Positive => format!("in, {}", self.number()),
-            Kind::Negative => format!("not in, {}", self.number()),
-            Kind::Guard => format!("guard, {}", self.number()),
-            Kind::Always => "in, -1".to_owned(),
+            RoleKind::Positive => format!("in, {}", self.number()),
+            RoleKind::Negative => format!("not in, {}", self.number()),
+            RoleKind::Guard => format!("guard, {}", self.number()),
+            RoleKind::Always => "in, -1".to_owned(),
         }
     }
 }
@@ -210,7 +210,13 @@ impl<'a> PostingsBuilder<'a> {
     pub fn enter(&mut self, id: u32, size: u32, signed: SignedPredicateId, role: Role, times: f64) {
         for position in 0..self.interned[signed as usize].keys.len() {
             let (key, weight) = self.interned[signed as usize].keys[position];
-            self.push(id, size, key, role, if role.kind() == Kind::Positive { weight * times } else { 0.0 });
+            self.push(
+                id,
+                size,
+                key,
+                role,
+                if role.kind() == RoleKind::Positive { weight * times } else { 0.0 },
+            );
         }
     }
 

@@ -86,12 +86,12 @@ impl WeightNumbers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::build::Kind;
+    use super::super::build::RoleKind;
     use super::*;
 
     #[test]
     fn roles_of_any_number_are_read_back() {
-        let kinds = [Kind::Positive, Kind::Negative, Kind::Guard, Kind::Always];
+        let kinds = [RoleKind::Positive, RoleKind::Negative, RoleKind::Guard, RoleKind::Always];
         let all: Vec<Role> = [0, 6, 62, 63, 64, 1000, 1 << 20]
             .into_iter()
             .flat_map(|number| kinds.map(|kind| Role::new(kind, number)))

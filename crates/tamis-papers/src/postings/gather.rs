@@ -351,15 +351,15 @@ mod tests {
     #[test]
     fn marks_are_bits_of_roles() {
         use super::super::entry_columns::Roles;
-        use super::super::{Kind, Role};
+        use super::super::{Role, RoleKind};
         let byte = |kind, number| {
             let mut roles = Roles::default();
             roles.push(Role::new(kind, number));
             roles.bytes(0..1)[0]
         };
-        assert_eq!([0, 3, 6].map(|number| u8::of(byte(Kind::Positive, number))), [1, 8, 64]);
-        assert_eq!([0, 7, 30].map(|number| u32::of(byte(Kind::Positive, number))), [1, 128, 1 << 30]);
-        assert_eq!(u8::of(byte(Kind::Negative, 0)), 1 << 7);
-        assert_eq!(u32::of(byte(Kind::Negative, 0)), 1 << 31);
+        assert_eq!([0, 3, 6].map(|number| u8::of(byte(RoleKind::Positive, number))), [1, 8, 64]);
+        assert_eq!([0, 7, 30].map(|number| u32::of(byte(RoleKind::Positive, number))), [1, 128, 1 << 30]);
+        assert_eq!(u8::of(byte(RoleKind::Negative, 0)), 1 << 7);
+        assert_eq!(u32::of(byte(RoleKind::Negative, 0)), 1 << 31);
     }
 }

@@ -28,7 +28,7 @@ mod gather;
 mod keys;
 mod walk;
 
-pub(crate) use build::{Kind, PostingsBuilder, Role, Sense, SignedPredicateId};
+pub(crate) use build::{PostingsBuilder, Role, RoleKind, Sense, SignedPredicateId};
 pub(crate) use walk::{Hit, PostingScratch, threshold};
 
 use entry_columns::{Roles, WeightNumbers};

@@ -31,8 +31,8 @@ pub(super) struct Substrings {
     free: Vec<LiteralId>,
     /// Literals that are in no automaton yet.
     recent: Vec<LiteralId>,
-    parts: Vec<Part>,
-    /// Patterns without a literal, which are candidates on every text.
+    groups: Vec<LiteralGroup>,
+    /// Patterns without a literal, which are tried on every text.
     unfiltered: Vec<PredicateId>,
 }
 
@@ -42,13 +42,13 @@ struct Literal {
     /// Holds if the literal is found.
     contains: Option<PredicateId>,
     /// To be tried if the literal is found.
-    candidates: Vec<PredicateId>,
-    /// The part that contains it, if any.
-    part: Option<u32>,
+    possible: Vec<PredicateId>,
+    /// The group that contains it, if any.
+    group: Option<u32>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct LiteralGroup {
     /// `None` if there are too many literals for one; they are then searched one by one.
     automaton: Option<NFA>,
     literals: Vec<LiteralId>,
@@ -86,7 +86,7 @@ impl Substrings {
         };
         for literal in required {
             let id = self.intern(literal);
-            self.literals[id as usize].candidates.push(predicate);
+            self.literals[id as usize].possible.push(predicate);
         }
     }
 
@@ -97,9 +97,9 @@ impl Substrings {
         };
         for literal in required {
             if let Some(&id) = self.ids.get(literal.as_slice()) {
-                let candidates = &mut self.literals[id as usize].candidates;
-                if let Some(position) = candidates.iter().position(|&other| other == predicate) {
-                    candidates.swap_remove(position);
+                let possible = &mut self.literals[id as usize].possible;
+                if let Some(position) = possible.iter().position(|&other| other == predicate) {
+                    possible.swap_remove(position);
                 }
                 self.release(id);
             }
@@ -107,7 +107,9 @@ impl Substrings {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.unfiltered.is_empty() && self.recent.is_empty() && self.parts.iter().all(|part| part.live == 0)
+        self.unfiltered.is_empty()
+            && self.recent.is_empty()
+            && self.groups.iter().all(|group| group.live == 0)
     }
 
     /// Reports the predicates that hold for the text, with `true`, and those to be tried on it.
@@ -117,7 +119,7 @@ impl Substrings {
         let mut found = |id: LiteralId| {
             let literal = &self.literals[id as usize];
             literal.contains.into_iter().for_each(|predicate| report(predicate, true));
-            literal.candidates.iter().for_each(|&predicate| report(predicate, false));
+            literal.possible.iter().for_each(|&predicate| report(predicate, false));
         };
         let one_by_one = |literals: &[LiteralId], found: &mut dyn FnMut(LiteralId)| {
             for &id in literals {
@@ -127,10 +129,10 @@ impl Substrings {
             }
         };
         one_by_one(&self.recent, &mut found);
-        for part in &self.parts {
-            match &part.automaton {
-                Some(automaton) => walk(automaton, text, states, |pattern| found(part.literals[pattern])),
-                None => one_by_one(&part.literals, &mut found),
+        for group in &self.groups {
+            match &group.automaton {
+                Some(automaton) => walk(automaton, text, states, |pattern| found(group.literals[pattern])),
+                None => one_by_one(&group.literals, &mut found),
             }
         }
     }
@@ -138,8 +140,8 @@ impl Substrings {
     fn intern(&mut self, text: &[u8]) -> LiteralId {
         if let Some(&id) = self.ids.get(text) {
             let literal = &self.literals[id as usize];
-            if let (true, Some(part)) = (literal.is_unused(), literal.part) {
-                self.parts[part as usize].live += 1;
+            if let (true, Some(group)) = (literal.is_unused(), literal.group) {
+                self.groups[group as usize].live += 1;
             }
             return id;
         }
@@ -169,18 +171,18 @@ impl Substrings {
         if !literal.is_unused() {
             return;
         }
-        match literal.part {
+        match literal.group {
             None => {
                 self.recent.retain(|&other| other != id);
                 self.forget(id);
             }
             Some(position) => {
-                let part = &mut self.parts[position as usize];
-                part.live -= 1;
-                if 2 * part.live < part.literals.len() {
-                    let literals = std::mem::take(&mut part.literals);
+                let group = &mut self.groups[position as usize];
+                group.live -= 1;
+                if 2 * group.live < group.literals.len() {
+                    let literals = std::mem::take(&mut group.literals);
                     let live = self.keep_used(literals);
-                    self.parts[position as usize] = self.compile(live, position);
+                    self.groups[position as usize] = self.compile(live, position);
                 }
             }
         }
@@ -189,12 +191,12 @@ impl Substrings {
     /// Compiles the new literals together with the automata that are no larger.
     fn compile_recent(&mut self) {
         let mut literals = std::mem::take(&mut self.recent);
-        while self.parts.last().is_some_and(|part| part.live <= literals.len()) {
-            let part = self.parts.pop().map(|part| part.literals).unwrap_or_default();
-            literals.extend(self.keep_used(part));
+        while self.groups.last().is_some_and(|group| group.live <= literals.len()) {
+            let group = self.groups.pop().map(|group| group.literals).unwrap_or_default();
+            literals.extend(self.keep_used(group));
         }
-        let part = self.compile(literals, self.parts.len() as u32);
-        self.parts.push(part);
+        let group = self.compile(literals, self.groups.len() as u32);
+        self.groups.push(group);
     }
 
     /// The literals that are still in use.
@@ -211,19 +213,19 @@ impl Substrings {
         self.free.push(id);
     }
 
-    fn compile(&mut self, literals: Vec<LiteralId>, position: u32) -> Part {
+    fn compile(&mut self, literals: Vec<LiteralId>, position: u32) -> LiteralGroup {
         for &id in &literals {
-            self.literals[id as usize].part = Some(position);
+            self.literals[id as usize].group = Some(position);
         }
         let texts = literals.iter().map(|&id| &self.literals[id as usize].text);
         let automaton = NFA::builder().match_kind(MatchKind::Standard).build(texts).ok();
-        Part { automaton, live: literals.len(), literals }
+        LiteralGroup { automaton, live: literals.len(), literals }
     }
 }
 
 impl Literal {
     fn is_unused(&self) -> bool {
-        self.contains.is_none() && self.candidates.is_empty()
+        self.contains.is_none() && self.possible.is_empty()
     }
 }
 

@@ -38,7 +38,7 @@ use read::subject;
 
 thread_local! {
     /// Scratch memory of batches, reused from call to call.
-    static WORKING: RefCell<graph::Working> = RefCell::default();
+    static WORKING: RefCell<graph::GraphScratch> = RefCell::default();
 }
 
 /// A graph of nodes and edges with expressions that you can search while it changes.

@@ -12,7 +12,7 @@ use super::Index;
 use crate::event::EventArgument;
 use crate::explanation::Explanation;
 use crate::options::read_now;
-use crate::question::Question;
+use crate::query::Query;
 use crate::subscription::write_moment;
 use crate::{check, error, id};
 
@@ -56,9 +56,9 @@ impl Index {
         let begun = Instant::now();
         let snapshot = self.index.snapshot();
         let event = EventArgument { object: event, now, deadline: None };
-        let question = Question { event, condition: r#where, document };
+        let query = Query { event, condition: r#where, document };
         let (read, matched, matches, counters) =
-            self.ask(py, &snapshot, &question, |event, selection, scratch| {
+            self.ask(py, &snapshot, &query, |event, selection, scratch| {
                 let read = begun.elapsed();
                 scratch.take_counters();
                 let begun = Instant::now();
@@ -180,7 +180,7 @@ impl Index {
             *predicates.entry(written_name(name)).or_default() += count;
         }
         dict.set_item("attribute_predicates", predicates)?;
-        dict.set_item("nodes", expressions.nodes)?;
+        dict.set_item("subexpressions", expressions.subexpressions)?;
         dict.set_item("edges", expressions.edges)?;
         dict.set_item("sharing", expressions.sharing())?;
         dict.set_item("unfiltered_patterns", expressions.unfiltered_patterns)?;

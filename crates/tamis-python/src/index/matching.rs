@@ -14,7 +14,7 @@ use crate::batch::{Ask, Batch};
 use crate::event::EventArgument;
 use crate::hits::Hits;
 use crate::options::read_evaluation;
-use crate::question::Question;
+use crate::query::Query;
 use crate::refused::read_on_error;
 use crate::{error, id};
 
@@ -50,8 +50,8 @@ impl Index {
         let deadline = error::deadline(timeout)?;
         let snapshot = self.index.snapshot();
         let event = EventArgument { object: event, now, deadline };
-        let question = Question { event, condition: r#where, document };
-        let found = self.ask(py, &snapshot, &question, |event, selection, scratch| {
+        let query = Query { event, condition: r#where, document };
+        let found = self.ask(py, &snapshot, &query, |event, selection, scratch| {
             snapshot.ids_selected(event, selection, scratch)
         })?;
         match found {
@@ -87,8 +87,8 @@ impl Index {
         let hits = hits.map(Bound::get);
         let snapshot = self.index.snapshot();
         let event = EventArgument { object: event, now, deadline };
-        let question = Question { event, condition: r#where, document };
-        let json = self.ask(py, &snapshot, &question, |event, selection, scratch| {
+        let query = Query { event, condition: r#where, document };
+        let json = self.ask(py, &snapshot, &query, |event, selection, scratch| {
             let mut found = Vec::new();
             snapshot.matches_selected(event, selection, scratch, |id| found.push(id))?;
             hits.inspect(|hits| hits.count(found.iter().copied()));

@@ -7,7 +7,7 @@ use super::Index;
 use crate::batch::{Ask, Batch};
 use crate::event::EventArgument;
 use crate::options::read_count;
-use crate::question::Question;
+use crate::query::Query;
 use crate::refused::read_on_error;
 use crate::{error, id, rank};
 
@@ -17,7 +17,7 @@ impl Index {
     ///
     /// A predicate scores its weight (1 by default) times the event's weight of the value that
     /// satisfies it; if several values do, the highest product. A negated predicate scores
-    /// nothing. `and` adds scores, `or` takes the highest score of its true operands, and the
+    /// nothing. `and` adds scores, `or` takes the highest score of its true children, and the
     /// subscription's boost multiplies the result. Among equal scores, the subscription added
     /// first comes first.
     ///
@@ -52,8 +52,8 @@ impl Index {
         let snapshot = self.index.snapshot();
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
         let event = EventArgument { object: event, now, deadline };
-        let question = Question { event, condition: r#where, document };
-        let ranking = self.ask(py, &snapshot, &question, |event, selection, scratch| {
+        let query = Query { event, condition: r#where, document };
+        let ranking = self.ask(py, &snapshot, &query, |event, selection, scratch| {
             snapshot.top_selected(event, n, &weights, selection, scratch)
         })?;
         rank::write_ranking(py, &ranking)
@@ -141,8 +141,8 @@ impl Index {
         let (n, deadline) = (read_count(n)?, error::deadline(timeout)?);
         let snapshot = self.index.snapshot();
         let event = EventArgument { object: event, now, deadline };
-        let question = Question { event, condition: r#where, document };
-        let first = self.ask(py, &snapshot, &question, |event, selection, scratch| {
+        let query = Query { event, condition: r#where, document };
+        let first = self.ask(py, &snapshot, &query, |event, selection, scratch| {
             snapshot.first(event, n, selection, scratch)
         })?;
         id::write_all(py, first.into_iter().map(|(id, _)| id).collect::<Vec<_>>())

@@ -150,9 +150,9 @@ fn read_variables(variables: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String,
         } else if let Ok(number) = value.extract::<f64>() {
             Variable::Number(number)
         } else {
-            let kind = error::type_name(&value);
+            let type_name = error::type_name(&value);
             let message =
-                format!("the variable `{name}` must be a string, a number or a boolean, not {kind}");
+                format!("the variable `{name}` must be a string, a number or a boolean, not {type_name}");
             return Err(PyTypeError::new_err(message));
         };
         Ok((name, value))

@@ -15,7 +15,7 @@ mod tags;
 
 pub use encoding::{decode, is_utf8, normalise};
 pub use names::{NameId, Names};
-pub use read::{Progress, check_size};
+pub use read::{ReadProgress, check_size};
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -95,7 +95,7 @@ impl Document {
     }
 
     /// Prepares to read a document that arrives in pieces, replacing the previous one.
-    pub(super) fn begin(&mut self, limits: &Limits) -> Progress {
+    pub(super) fn begin(&mut self, limits: &Limits) -> ReadProgress {
         read::begin(self, limits)
     }
 
@@ -103,7 +103,7 @@ impl Document {
     /// tags and the text between them. In the `last` call, everything must be complete.
     pub(super) fn read_on(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut ReadProgress,
         text: &str,
         end: usize,
         last: bool,

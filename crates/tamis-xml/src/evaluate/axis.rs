@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use crate::document::{Document, DocumentNode, Names, NodeIndex, NodeKind};
 use crate::meter::{Meter, Metered};
-use crate::xpath::{Axis, Test};
+use crate::xpath::{Axis, NodeTest};
 
 /// A node test with its names looked up in a document.
 #[derive(Debug, Clone, Copy)]
@@ -21,22 +21,22 @@ pub enum Resolved<'t> {
 }
 
 impl<'t> Resolved<'t> {
-    pub fn new(test: &'t Test, axis: Axis, document: &Document) -> Self {
+    pub fn new(test: &'t NodeTest, axis: Axis, document: &Document) -> Self {
         let principal = if axis == Axis::Attribute { NodeKind::Attribute } else { NodeKind::Element };
         match test {
-            Test::Name { namespace, local } => match document.names().find(namespace, local) {
+            NodeTest::Name { namespace, local } => match document.names().find(namespace, local) {
                 Some(name) => Resolved::Name(principal, name),
                 None => Resolved::Nothing,
             },
-            Test::Namespace(namespace) => match document.names().find_namespace(namespace) {
+            NodeTest::Namespace(namespace) => match document.names().find_namespace(namespace) {
                 Some(namespace) => Resolved::Namespace(principal, namespace),
                 None => Resolved::Nothing,
             },
-            Test::Any => Resolved::Any(principal),
-            Test::Node => Resolved::Node,
-            Test::Text => Resolved::Text,
-            Test::Comment => Resolved::Comment,
-            Test::Instruction(target) => Resolved::Instruction(target.as_deref()),
+            NodeTest::Any => Resolved::Any(principal),
+            NodeTest::Node => Resolved::Node,
+            NodeTest::Text => Resolved::Text,
+            NodeTest::Comment => Resolved::Comment,
+            NodeTest::Instruction(target) => Resolved::Instruction(target.as_deref()),
         }
     }
 

@@ -12,7 +12,7 @@ use super::value::{Value, number_and_cost};
 use super::{Context, Evaluation};
 use crate::document::NodeIndex;
 use crate::meter::Metered;
-use crate::xpath::{Kind, NodeId};
+use crate::xpath::{NodeId, XPathKind};
 
 pub type Strings<'e> = HashSet<&'e str, ahash::RandomState>;
 
@@ -47,7 +47,7 @@ impl<'e> Evaluation<'e> {
     /// once.
     pub(super) fn constant(&mut self, id: NodeId, context: Context) -> Metered<Option<Rc<Constant<'e>>>> {
         let node = self.xpath.node(id);
-        let cheap = matches!(node.kind, Kind::String(_) | Kind::Number(_));
+        let cheap = matches!(node.kind, XPathKind::String(_) | XPathKind::Number(_));
         if self.nesting == 0 || node.contextual || node.positional || cheap {
             return Ok(None);
         }

@@ -21,7 +21,7 @@ use std::rc::Rc;
 
 use super::document::{Document, NodeIndex, NodeKind};
 use super::meter::{Meter, Metered};
-use super::xpath::{Kind, NodeId, Operation, XPath};
+use super::xpath::{NodeId, Operation, XPath, XPathKind};
 pub use compare::compare_string;
 use constant::{Constant, Operand};
 use value::Value;
@@ -53,7 +53,7 @@ pub struct EvaluationScratch {
     answers: HashMap<(NodeId, NodeIndex, u32, u32), bool, ahash::RandomState>,
     marks: axis::Marks,
     /// For every node of the expression, its known results as a predicate.
-    known: Vec<satisfy::Known>,
+    known: Vec<satisfy::KnownResults>,
 }
 
 impl EvaluationScratch {
@@ -63,7 +63,7 @@ impl EvaluationScratch {
             self.answers = HashMap::default();
         }
         self.known.clear();
-        self.known.resize(xpath.len(), satisfy::Known::Tried(0));
+        self.known.resize(xpath.len(), satisfy::KnownResults::Tried(0));
     }
 }
 
@@ -94,7 +94,7 @@ impl<'e> Explainer<'e> {
     pub fn selected(&mut self, id: NodeId) -> Metered<Vec<usize>> {
         let mut counts = Vec::new();
         let xpath = self.xpath;
-        if let Kind::Path(path) = &xpath.node(id).kind {
+        if let XPathKind::Path(path) = &xpath.node(id).kind {
             self.evaluation().path_counting(path, DOCUMENT, |count| counts.push(count))?;
         }
         Ok(counts)
@@ -141,13 +141,15 @@ impl<'e> Evaluation<'e> {
     fn value(&mut self, id: NodeId, context: Context) -> Metered<Value<'e>> {
         let xpath = self.xpath;
         Ok(match &xpath.node(id).kind {
-            Kind::Or(_) | Kind::And(_) | Kind::Compare(..) => Value::Boolean(self.boolean(id, context)?),
-            Kind::Arithmetic(..) | Kind::Negate(_) | Kind::Number(_) => {
+            XPathKind::Or(_) | XPathKind::And(_) | XPathKind::Compare(..) => {
+                Value::Boolean(self.boolean(id, context)?)
+            }
+            XPathKind::Arithmetic(..) | XPathKind::Negate(_) | XPathKind::Number(_) => {
                 Value::Number(self.number(id, context)?)
             }
-            Kind::String(text) => Value::String(Cow::Borrowed(text)),
-            Kind::Union(_) | Kind::Path(_) => Value::Nodes(self.nodes(id, context)?),
-            Kind::Call(function, arguments) => self.call(*function, arguments, context)?,
+            XPathKind::String(text) => Value::String(Cow::Borrowed(text)),
+            XPathKind::Union(_) | XPathKind::Path(_) => Value::Nodes(self.nodes(id, context)?),
+            XPathKind::Call(function, arguments) => self.call(*function, arguments, context)?,
         })
     }
 
@@ -158,7 +160,7 @@ impl<'e> Evaluation<'e> {
         }
         let xpath = self.xpath;
         match &xpath.node(id).kind {
-            Kind::Or(operands) | Kind::Union(operands) => {
+            XPathKind::Or(operands) | XPathKind::Union(operands) => {
                 for operand in operands {
                     if self.boolean(*operand, context)? {
                         return Ok(true);
@@ -166,7 +168,7 @@ impl<'e> Evaluation<'e> {
                 }
                 Ok(false)
             }
-            Kind::And(operands) => {
+            XPathKind::And(operands) => {
                 for operand in operands {
                     if !self.boolean(*operand, context)? {
                         return Ok(false);
@@ -174,7 +176,7 @@ impl<'e> Evaluation<'e> {
                 }
                 Ok(true)
             }
-            Kind::Compare(comparison, left, right) => {
+            XPathKind::Compare(comparison, left, right) => {
                 let left = self.operand(*left, context)?;
                 let held = left.value().bytes();
                 self.meter.hold(held)?;
@@ -190,9 +192,9 @@ impl<'e> Evaluation<'e> {
         self.meter.spend(1)?;
         let xpath = self.xpath;
         match &xpath.node(id).kind {
-            Kind::Number(number) => Ok(*number),
-            Kind::Negate(operand) => Ok(-self.number(*operand, context)?),
-            Kind::Arithmetic(first, rest) => {
+            XPathKind::Number(number) => Ok(*number),
+            XPathKind::Negate(operand) => Ok(-self.number(*operand, context)?),
+            XPathKind::Arithmetic(first, rest) => {
                 let mut result = self.number(*first, context)?;
                 for (operation, operand) in rest {
                     let operand = self.number(*operand, context)?;
@@ -237,8 +239,8 @@ impl<'e> Evaluation<'e> {
     fn nodes(&mut self, id: NodeId, context: Context) -> Metered<Vec<NodeIndex>> {
         let xpath = self.xpath;
         match &xpath.node(id).kind {
-            Kind::Path(path) => self.path(path, context),
-            Kind::Union(operands) => {
+            XPathKind::Path(path) => self.path(path, context),
+            XPathKind::Union(operands) => {
                 let mut nodes = Vec::new();
                 for operand in operands {
                     nodes.append(&mut self.nodes(*operand, context)?);
@@ -250,7 +252,7 @@ impl<'e> Evaluation<'e> {
                 Ok(nodes)
             }
             // The parser assigns the type node-set to no other expression, except id().
-            Kind::Call(function, arguments) => match self.call(*function, arguments, context)? {
+            XPathKind::Call(function, arguments) => match self.call(*function, arguments, context)? {
                 Value::Nodes(nodes) => Ok(nodes),
                 _ => Ok(Vec::new()),
             },

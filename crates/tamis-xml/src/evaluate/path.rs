@@ -4,7 +4,7 @@ use super::axis::{self, Resolved};
 use super::{Context, Evaluation, MEMORY};
 use crate::document::NodeIndex;
 use crate::meter::Metered;
-use crate::xpath::{Kind, NodeId, Path, Start, Step, Type};
+use crate::xpath::{NodeId, Path, Start, Step, Type, XPathKind};
 
 /// Units of work for a lookup in a large cache, which misses the processor's caches.
 const LOOKUP: usize = 30;
@@ -60,7 +60,7 @@ impl Evaluation<'_> {
         }
         // Positions count along the axis from each context node.
         let first = match step.predicates.first().map(|first| &self.xpath.node(*first).kind) {
-            Some(Kind::Number(number)) => *number as usize,
+            Some(XPathKind::Number(number)) => *number as usize,
             _ => usize::MAX,
         };
         let mut found = Vec::new();
@@ -97,7 +97,7 @@ impl Evaluation<'_> {
 
     /// Keeps the nodes that satisfy a predicate, with their positions.
     pub(super) fn filter(&mut self, predicate: NodeId, nodes: &mut Vec<NodeIndex>) -> Metered<()> {
-        if let Kind::Number(number) = self.xpath.node(predicate).kind {
+        if let XPathKind::Number(number) = self.xpath.node(predicate).kind {
             let at = if number >= 1.0 && number.fract() == 0.0 { number as usize } else { 0 };
             match at.checked_sub(1).and_then(|at| nodes.get(at)) {
                 Some(&node) => {

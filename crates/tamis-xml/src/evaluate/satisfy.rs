@@ -10,14 +10,14 @@ use super::value::number_and_cost;
 use super::{DOCUMENT, Evaluation, compare_string};
 use crate::document::{NodeIndex, NodeKind};
 use crate::meter::Metered;
-use crate::xpath::{Axis, Function, Kind, NodeId, Path, Start, Step};
+use crate::xpath::{Axis, Function, NodeId, Path, Start, Step, XPathKind};
 
 /// The number of nodes after which a predicate is evaluated for all nodes.
 const TRIES: u32 = 8;
 
 /// The known results of a predicate.
 #[derive(Debug, Clone)]
-pub enum Known {
+pub enum KnownResults {
     /// The number of nodes it was evaluated on.
     Tried(u32),
     /// It cannot be evaluated for all nodes at once.
@@ -31,17 +31,17 @@ impl Evaluation<'_> {
     /// result is known for all nodes, or the predicate was used often enough to compute it for all.
     pub(super) fn satisfies(&mut self, predicate: NodeId, node: NodeIndex) -> Metered<Option<bool>> {
         match &mut self.scratch.known[predicate as usize] {
-            Known::Nodes(nodes) => return Ok(Some(nodes[node as usize])),
-            Known::Never => return Ok(None),
-            Known::Tried(count) if *count < TRIES => {
+            KnownResults::Nodes(nodes) => return Ok(Some(nodes[node as usize])),
+            KnownResults::Never => return Ok(None),
+            KnownResults::Tried(count) if *count < TRIES => {
                 *count += 1;
                 return Ok(None);
             }
-            Known::Tried(_) => {}
+            KnownResults::Tried(_) => {}
         }
         let found = self.satisfying(predicate)?;
         let answer = found.as_ref().map(|nodes| nodes[node as usize]);
-        self.scratch.known[predicate as usize] = found.map_or(Known::Never, Known::Nodes);
+        self.scratch.known[predicate as usize] = found.map_or(KnownResults::Never, KnownResults::Nodes);
         Ok(answer)
     }
 
@@ -54,24 +54,24 @@ impl Evaluation<'_> {
         }
         let size = self.document.nodes().len();
         self.meter.spend(1 + size / 8)?;
-        if let Known::Nodes(nodes) = &self.scratch.known[id as usize] {
+        if let KnownResults::Nodes(nodes) = &self.scratch.known[id as usize] {
             self.meter.hold(size)?;
             return Ok(Some(nodes.clone()));
         }
         match &node.kind {
-            Kind::And(operands) => self.combined(operands, true),
-            Kind::Or(operands) | Kind::Union(operands) => self.combined(operands, false),
-            Kind::Call(Function::Not, arguments) => {
+            XPathKind::And(operands) => self.combined(operands, true),
+            XPathKind::Or(operands) | XPathKind::Union(operands) => self.combined(operands, false),
+            XPathKind::Call(Function::Not, arguments) => {
                 let mut found = self.satisfying(arguments[0])?;
                 found.iter_mut().flatten().for_each(|holds| *holds = !*holds);
                 Ok(found)
             }
-            Kind::Call(Function::Boolean, arguments) => self.satisfying(arguments[0]),
-            Kind::Path(path) => self.beginnings(path, &|_| (true, 0)),
-            Kind::Compare(comparison, left, right) => {
+            XPathKind::Call(Function::Boolean, arguments) => self.satisfying(arguments[0]),
+            XPathKind::Path(path) => self.beginnings(path, &|_| (true, 0)),
+            XPathKind::Compare(comparison, left, right) => {
                 let (path, comparison, other) = match (&xpath.node(*left).kind, &xpath.node(*right).kind) {
-                    (Kind::Path(path), other) => (path, *comparison, other),
-                    (other, Kind::Path(path)) => (path, comparison.mirrored(), other),
+                    (XPathKind::Path(path), other) => (path, *comparison, other),
+                    (other, XPathKind::Path(path)) => (path, comparison.mirrored(), other),
                     _ => return Ok(None),
                 };
                 let numbers = |number: f64| {
@@ -81,10 +81,10 @@ impl Evaluation<'_> {
                     }
                 };
                 match other {
-                    Kind::String(text) => self.beginnings(path, &|string| {
+                    XPathKind::String(text) => self.beginnings(path, &|string| {
                         (compare_string(comparison, string, text), string.len().min(text.len()) / 16)
                     }),
-                    Kind::Number(number) => self.beginnings(path, &numbers(*number)),
+                    XPathKind::Number(number) => self.beginnings(path, &numbers(*number)),
                     _ => Ok(None),
                 }
             }

@@ -55,24 +55,24 @@ impl Answers {
     }
 }
 
-/// Words per block: one cache line.
-const BLOCK: usize = 8;
+/// Words per line: those of a cache line.
+const LINE: usize = 8;
 
 /// A set of small numbers that is drained in ascending order, in time proportional to its size. A
 /// [`ListedSet`](tamis_base::reusable::ListedSet) would have to be sorted.
 #[derive(Debug)]
 pub struct Bits {
     words: Vec<u64>,
-    /// Which blocks may contain bits.
+    /// Which lines may contain bits.
     used: Vec<bool>,
-    /// Whether all blocks may contain bits.
+    /// Whether all lines may contain bits.
     dense: bool,
 }
 
 impl Bits {
     pub fn new(size: usize) -> Bits {
-        let blocks = size.div_ceil(64 * BLOCK);
-        Bits { words: vec![0; blocks * BLOCK], used: vec![false; blocks], dense: false }
+        let lines = size.div_ceil(64 * LINE);
+        Bits { words: vec![0; lines * LINE], used: vec![false; lines], dense: false }
     }
 
     #[inline]
@@ -84,10 +84,10 @@ impl Bits {
     pub fn set(&mut self, bit: u32) {
         let word = bit as usize / 64;
         self.words[word] |= 1 << (bit % 64);
-        self.used[word / BLOCK] = true;
+        self.used[word / LINE] = true;
     }
 
-    /// Sets several bits. If there are at least as many as blocks, used blocks are no longer
+    /// Sets several bits. If there are at least as many as lines, used lines are no longer
     /// tracked.
     pub fn set_all(&mut self, bits: &[u32]) {
         self.dense |= bits.len() >= self.used.len() && !bits.is_empty();
@@ -104,14 +104,14 @@ impl Bits {
     /// Inlined, so that what `found` changes can stay in registers.
     #[inline(always)]
     pub fn drain(&mut self, mut found: impl FnMut(&[u32])) {
-        let mut numbers = [0; 64 * BLOCK + AT_ONCE];
+        let mut numbers = [0; 64 * LINE + AT_ONCE];
         let dense = std::mem::take(&mut self.dense);
-        for (block, used) in self.used.iter_mut().enumerate() {
+        for (line, used) in self.used.iter_mut().enumerate() {
             if !std::mem::take(used) && !dense {
                 continue;
             }
-            let words = &mut self.words[block * BLOCK..][..BLOCK];
-            found(write_block(words, (block * BLOCK * 64) as u32, &mut numbers));
+            let words = &mut self.words[line * LINE..][..LINE];
+            found(write_line(words, (line * LINE * 64) as u32, &mut numbers));
         }
     }
 
@@ -128,7 +128,7 @@ impl Bits {
 const AT_ONCE: usize = 12;
 
 /// Empties some words and writes the positions of their bits, offset by `first`.
-fn write_block<'n>(words: &mut [u64], first: u32, numbers: &'n mut [u32; 64 * BLOCK + AT_ONCE]) -> &'n [u32] {
+fn write_line<'n>(words: &mut [u64], first: u32, numbers: &'n mut [u32; 64 * LINE + AT_ONCE]) -> &'n [u32] {
     let mut count = 0;
     for (word, first) in words.iter_mut().zip((first..).step_by(64)) {
         count += write_numbers(std::mem::take(word), first, &mut numbers[count..]);
@@ -176,10 +176,10 @@ mod tests {
             bits.drain(|some| assert!(some.is_empty(), "nothing is left"));
             bits.set(7);
             bits.clear();
-            bits.drain(|_| panic!("no block is used"));
+            bits.drain(|_| panic!("no line is used"));
             bits.set_all(&with_seven.iter().copied().collect::<Vec<_>>());
             bits.clear();
-            bits.drain(|_| panic!("no block is used"));
+            bits.drain(|_| panic!("no line is used"));
             assert!(!bits.is_set(7));
         }
     }

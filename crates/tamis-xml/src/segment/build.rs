@@ -7,7 +7,7 @@ use crate::access::{Access, Collected};
 use crate::engine::{Engine, PathUse};
 use crate::plan::{LinearPath, LinearStep, Plan, Source, ValueTest};
 use crate::symbols::{PathId, SymbolPath, Symbols};
-use crate::values::{Key, Test, ValueFilter};
+use crate::values::{Key, StepTest, ValueFilter};
 
 /// A missing position.
 pub const NONE: u32 = u32::MAX;
@@ -100,7 +100,7 @@ impl Builder {
     ) {
         let full = self.path(&path);
         let last = path.len() - 1;
-        let mut tests: Vec<Test> = tests
+        let mut tests: Vec<StepTest> = tests
             .into_iter()
             .map(|(step, test)| {
                 let key = match test.source {
@@ -110,7 +110,7 @@ impl Builder {
                         Key::Attribute(self.symbols.name(&namespace, &local))
                     }
                 };
-                Test { step, key, condition: test.condition }
+                StepTest { step, key, condition: test.condition }
             })
             .collect();
         // The last step first, as its element is known; within a step, the most selective test
@@ -122,7 +122,7 @@ impl Builder {
         if engine == Engine::Auto {
             // Prefer an access at the last step: it need not wait for the rest of the path.
             let chosen = tests.iter().min_by_key(|test| (test.condition.selectivity(), last - test.step));
-            if let Some(Test { step, key, condition }) = chosen.cloned() {
+            if let Some(StepTest { step, key, condition }) = chosen.cloned() {
                 let tested = self.path(&path[..=step]);
                 let together = tests.iter().all(|test| test.step == step);
                 let access = Access {

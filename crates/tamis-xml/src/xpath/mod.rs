@@ -135,7 +135,7 @@ impl Type {
 /// One node of an expression.
 #[derive(Debug, Clone)]
 pub struct XPathNode {
-    pub kind: Kind,
+    pub kind: XPathKind,
     pub result: Type,
     /// Whether the value depends on the position or the size of the context.
     pub positional: bool,
@@ -146,7 +146,7 @@ pub struct XPathNode {
 }
 
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub enum XPathKind {
     Or(Vec<NodeId>),
     And(Vec<NodeId>),
     Compare(Comparison, NodeId, NodeId),
@@ -224,7 +224,7 @@ pub enum Start {
 #[derive(Debug, Clone)]
 pub struct Step {
     pub axis: Axis,
-    pub test: Test,
+    pub test: NodeTest,
     pub predicates: Box<[NodeId]>,
 }
 
@@ -255,7 +255,7 @@ impl Axis {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Test {
+pub enum NodeTest {
     /// A name; an empty namespace means none.
     Name {
         namespace: Arc<str>,

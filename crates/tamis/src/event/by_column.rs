@@ -1,6 +1,6 @@
 //! How are many rows of an Arrow batch read at once?
 //!
-//! Column by column, and only what is not null according to the validity bits. So a table of a thousand columns,
+//! ArrowColumn by column, and only what is not null according to the validity bits. So a table of a thousand columns,
 //! nearly all of which are null in any one row, costs what it holds and not what it could hold. Anything that is more
 //! than a value under a fixed name (maps, elements of lists) is read row by row afterwards.
 //!
@@ -47,13 +47,13 @@ pub(crate) struct ColumnReader<'a> {
     attributes: &'a Attributes,
     limits: &'a Limits,
     /// Columns with one value per row, sorted by attribute like the fields of an event.
-    columns: Vec<Column<'a>>,
+    columns: Vec<ArrowColumn<'a>>,
     /// Columns inside lists.
     others: Vec<&'a Field>,
 }
 
 #[derive(Debug)]
-struct Column<'a> {
+struct ArrowColumn<'a> {
     field: &'a Field,
     keeps_nulls: bool,
     are_floats: bool,
@@ -84,13 +84,13 @@ impl<'a> ColumnReader<'a> {
         };
         let (plain, others): (Vec<&Field>, Vec<&Field>) =
             events.fields.iter().partition(|field| field.is_plain());
-        let mut columns: Vec<Column<'_>> = plain
+        let mut columns: Vec<ArrowColumn<'_>> = plain
             .into_iter()
             .map(|field| {
                 let (keeps_nulls, are_floats) = (keeps_nulls(field), field.items.are_floats());
                 let is_around = field.around.iter().all(|array| array.null_count() == 0);
                 let is_simple = is_around && (!keeps_nulls || field.items.are_all_valid());
-                Column { field, keeps_nulls, are_floats, is_simple }
+                ArrowColumn { field, keeps_nulls, are_floats, is_simple }
             })
             .collect();
         columns.sort_by_key(|column| column.field.attribute);
@@ -184,7 +184,7 @@ impl<'a> ColumnReader<'a> {
     }
 }
 
-impl Column<'_> {
+impl ArrowColumn<'_> {
     /// Reads a row's value of the attribute, except a null that no expression asks for.
     #[inline]
     fn read(&self, row: usize, event: &mut Event, limits: &Limits) -> Result<()> {

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::attributes::{Argument, Computation, Program, Settings};
+use super::attributes::{Argument, Computation, EventSettings, Program};
 use super::{AttributeId, Event, Field, Shape, Stored};
 use crate::deadline::Timer;
 use crate::error::Result;
@@ -21,7 +21,7 @@ const TEXTS: usize = 256;
 
 impl Event {
     /// Computes the terms for which the event has arguments.
-    pub(super) fn compute(&mut self, program: &Program, settings: &Settings) -> Result<()> {
+    pub(super) fn compute(&mut self, program: &Program, settings: &EventSettings) -> Result<()> {
         let mut waiting: BinaryHeap<Reverse<AttributeId>> = std::mem::take(&mut self.waiting);
         waiting.clear();
         waiting.extend(program.always().iter().copied().map(Reverse));
@@ -95,7 +95,7 @@ impl Event {
         term: AttributeId,
         computation: &Computation,
         given: usize,
-        settings: &Settings,
+        settings: &EventSettings,
     ) -> Result<bool> {
         let (Function::Lower, [Argument::Attribute(argument)]) =
             (computation.function, &*computation.arguments)
@@ -134,7 +134,7 @@ impl Event {
     }
 
     /// Writes the values of a term into `results`.
-    fn evaluate(&mut self, computation: &Computation, given: usize, settings: &Settings) -> Result<()> {
+    fn evaluate(&mut self, computation: &Computation, given: usize, settings: &EventSettings) -> Result<()> {
         let mut results = std::mem::take(&mut self.results);
         let evaluated = self.results_of(computation, given, settings, &mut results);
         self.results = results;
@@ -145,7 +145,7 @@ impl Event {
         &self,
         computation: &Computation,
         given: usize,
-        settings: &Settings,
+        settings: &EventSettings,
         results: &mut Vec<(Value, bool)>,
     ) -> Result<()> {
         let Computation { function, arguments } = computation;
@@ -211,7 +211,7 @@ impl Event {
     }
 
     /// What a function depends on besides its arguments; the clock is read only for functions that need it.
-    fn context<'s>(&self, function: Function, settings: &'s Settings) -> Context<'s> {
+    fn context<'s>(&self, function: Function, settings: &'s EventSettings) -> Context<'s> {
         let now = function.asks_now().then(|| self.moment());
         Context { zone: Some(&settings.time_zone), now, floating: false }
     }
@@ -222,7 +222,7 @@ impl Event {
         function: Function,
         arguments: &[Argument],
         given: usize,
-        settings: &Settings,
+        settings: &EventSettings,
         results: &mut Vec<(Value, bool)>,
     ) -> Result<()> {
         let mut context = self.context(function, settings);

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::attributes::{Asked, ElementSnapshot, Settings};
+use super::attributes::{Asked, ElementSnapshot, EventSettings};
 use super::{AttributeId, Attributes, Event};
 use crate::error::Result;
 use crate::expression::EMPTY;
@@ -102,7 +102,7 @@ impl Event {
     pub(super) fn ask_elements(
         &mut self,
         asked: &HashMap<AttributeId, Asked, ahash::RandomState>,
-        settings: &Settings,
+        settings: &EventSettings,
     ) -> Result<()> {
         let lists = std::mem::take(&mut self.elements);
         let mut done = Ok(());
@@ -119,7 +119,7 @@ impl Event {
         done
     }
 
-    fn ask_list(&mut self, list: &ElementList, asked: Asked, settings: &Settings) -> Result<()> {
+    fn ask_list(&mut self, list: &ElementList, asked: Asked, settings: &EventSettings) -> Result<()> {
         let (mut numbers, mut texts): (Vec<i64>, Vec<String>) = Default::default();
         list.snapshot.satisfied(&list.events, &mut |id| match id {
             IdRef::Integer(number) => numbers.push(number),

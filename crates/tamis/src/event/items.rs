@@ -56,7 +56,7 @@ pub(crate) enum Items {
 }
 
 /// Which items of an array may be something other than a null.
-enum Validity<'a> {
+enum ArrowValidity<'a> {
     Nothing,
     Everything,
     Bits(&'a NullBuffer),
@@ -134,9 +134,9 @@ impl Items {
     /// Calls `found` with those of some positions that may not be null, in order.
     pub fn each_valid(&self, positions: Range<usize>, mut found: impl FnMut(usize)) {
         match self.validity() {
-            Validity::Nothing => {}
-            Validity::Everything => positions.for_each(found),
-            Validity::Bits(nulls) => {
+            ArrowValidity::Nothing => {}
+            ArrowValidity::Everything => positions.for_each(found),
+            ArrowValidity::Bits(nulls) => {
                 let (start, length) = (nulls.offset() + positions.start, positions.len());
                 // The bits of many positions are examined together, word by word.
                 BitIndexIterator::new(nulls.validity(), start, length)
@@ -148,9 +148,9 @@ impl Items {
     /// Whether no item is a null.
     pub fn are_all_valid(&self) -> bool {
         match self.validity() {
-            Validity::Nothing => false,
-            Validity::Everything => true,
-            Validity::Bits(nulls) => nulls.null_count() == 0,
+            ArrowValidity::Nothing => false,
+            ArrowValidity::Everything => true,
+            ArrowValidity::Bits(nulls) => nulls.null_count() == 0,
         }
     }
 
@@ -191,9 +191,9 @@ impl Items {
         }
     }
 
-    fn validity(&self) -> Validity<'_> {
+    fn validity(&self) -> ArrowValidity<'_> {
         let nulls = match self {
-            Items::Null | Items::Objects => return Validity::Nothing,
+            Items::Null | Items::Objects => return ArrowValidity::Nothing,
             Items::Boolean(array) => array.nulls(),
             Items::Int8(array) => array.nulls(),
             Items::Int16(array) => array.nulls(),
@@ -213,7 +213,7 @@ impl Items {
             Items::Typed(typed) => typed.nulls(),
             Items::Runs(..) => None,
         };
-        nulls.map_or(Validity::Everything, Validity::Bits)
+        nulls.map_or(ArrowValidity::Everything, ArrowValidity::Bits)
     }
 
     /// Whether the values come as binary floats.

@@ -46,7 +46,7 @@ use crate::limits::{self, Limits};
 use crate::value::{Address, Date, Decimal, Duration, Float, Timestamp, Value, ValueRef};
 use attributes::Hierarchies;
 use elements::{ElementList, Elements};
-use parts::Part;
+use parts::FieldPart;
 
 /// A list with more values than this is sorted and deduplicated, so that matchers can search it and see each value
 /// once.
@@ -99,7 +99,7 @@ struct Field {
     attribute: AttributeId,
     null: bool,
     shape: Shape,
-    part: Part,
+    part: FieldPart,
     start: u32,
     end: u32,
 }
@@ -250,7 +250,7 @@ impl Event {
             attribute,
             null: false,
             shape: Shape::Plain,
-            part: Part::Whole,
+            part: FieldPart::Whole,
             start,
             end: start,
         });
@@ -342,7 +342,7 @@ impl Event {
             attribute,
             null: false,
             shape: Shape::Plain,
-            part: Part::Whole,
+            part: FieldPart::Whole,
             start,
             end,
         });

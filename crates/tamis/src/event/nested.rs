@@ -63,8 +63,8 @@ impl Nested {
     pub fn refusals(&self, name: &str, attributes: &Attributes, refused: &mut Vec<String>) {
         let Some(mention) = attributes.mention(name) else { return };
         match self {
-            Nested::Refused(kind) if mention.attribute.is_some() => {
-                refused.push(format!("`{}` ({kind})", shorten(name)));
+            Nested::Refused(arrow_type) if mention.attribute.is_some() => {
+                refused.push(format!("`{}` ({arrow_type})", shorten(name)));
             }
             Nested::Struct(_, members) if mention.prefix => {
                 for (member, nested) in members {
@@ -121,7 +121,7 @@ impl Nested {
                 target.event.begin_part(attribute, inside);
                 return read(items, position, target.event, target.limits, inside, &|| name.to_owned());
             }
-            (Nested::Refused(kind), Some(_)) => return Err(without_meaning(name, kind)),
+            (Nested::Refused(arrow_type), Some(_)) => return Err(without_meaning(name, arrow_type)),
             (Nested::Leaf(_) | Nested::Refused(_), None) => return Ok(()),
             (_, attribute) if self.is_null(position) => {
                 if let Some(attribute) = attribute.filter(|_| !inside) {
@@ -220,7 +220,7 @@ impl Nested {
         if let Some(it) = target.attributes.it() {
             target.event.begin(it);
             match self {
-                Nested::Refused(kind) => return Err(without_meaning("it", kind)),
+                Nested::Refused(arrow_type) => return Err(without_meaning("it", arrow_type)),
                 _ if is_null => target.event.null(),
                 Nested::List(array, _) => {
                     target.objects(array, position, "it")?;
@@ -313,9 +313,9 @@ pub(super) fn dotted(prefix: &str, name: &str) -> String {
     if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") }
 }
 
-fn without_meaning(name: &str, kind: &str) -> Error {
+fn without_meaning(name: &str, arrow_type: &str) -> Error {
     Error::event(format!(
-        "the attribute `{}` has the Arrow type {kind}, which has no meaning here; cast it to a string, a number, \
+        "the attribute `{}` has the Arrow type {arrow_type}, which has no meaning here; cast it to a string, a number, \
          a boolean, a time or an interval",
         shorten(name)
     ))

@@ -12,7 +12,7 @@ use crate::limits;
 
 /// Where the values of a field come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Part {
+pub(super) enum FieldPart {
     /// From the attribute itself.
     #[default]
     Whole,
@@ -27,7 +27,7 @@ impl Event {
     pub fn begin_element(&mut self, attribute: AttributeId) {
         self.begin(attribute);
         if let Some(field) = self.fields.last_mut() {
-            field.part = Part::Element;
+            field.part = FieldPart::Element;
             field.shape = Shape::List { others: 0 };
         }
     }
@@ -54,7 +54,7 @@ impl Event {
     pub fn resume(&mut self, attribute: AttributeId) {
         self.begin(attribute);
         if let Some(field) = self.fields.last_mut() {
-            field.part = Part::Rest;
+            field.part = FieldPart::Rest;
             field.shape = Shape::List { others: 0 };
         }
     }
@@ -69,8 +69,8 @@ impl Event {
         }
         let fields = std::mem::take(&mut self.fields);
         for run in fields.chunk_by(|a, b| a.attribute == b.attribute) {
-            let whole = run.iter().filter(|field| field.part == Part::Whole).count();
-            let elements = run.iter().any(|field| field.part == Part::Element);
+            let whole = run.iter().filter(|field| field.part == FieldPart::Whole).count();
+            let elements = run.iter().any(|field| field.part == FieldPart::Element);
             if whole > 1 || (whole == 1 && elements) {
                 let name = attributes.name(run[0].attribute).unwrap_or_default();
                 return Err(Error::event(format!(

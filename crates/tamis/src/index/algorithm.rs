@@ -77,7 +77,7 @@ fn is_small<'a>(expressions: impl Iterator<Item = &'a Expression>) -> bool {
 
 /// What building a segment needs besides subscriptions.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Settings<'a> {
+pub(super) struct SegmentSettings<'a> {
     pub attributes: &'a Arc<Attributes>,
     pub missing: Missing,
     pub algorithm: Algorithm,
@@ -91,35 +91,39 @@ pub(super) struct Settings<'a> {
 
 /// The matcher of a segment.
 #[derive(Debug)]
-pub(super) enum Engine {
+pub(super) enum SegmentMatcher {
     Scan(Scan),
     Compiled(Box<Compiled>),
     Other(Box<dyn Matcher>),
 }
 
-impl Engine {
-    pub fn new<'a, I>(expressions: I, boost: impl Fn(Slot) -> f64, settings: Settings<'_>) -> Result<Engine>
+impl SegmentMatcher {
+    pub fn new<'a, I>(
+        expressions: I,
+        boost: impl Fn(Slot) -> f64,
+        settings: SegmentSettings<'_>,
+    ) -> Result<SegmentMatcher>
     where
         I: ExactSizeIterator<Item = &'a Expression> + Clone,
     {
-        let Settings { attributes, missing, algorithm, sample, normal_form, .. } = settings;
+        let SegmentSettings { attributes, missing, algorithm, sample, normal_form, .. } = settings;
         Ok(match algorithm.of(expressions.clone()) {
-            Algorithm::Scan => Engine::Scan(Scan::new(expressions, attributes, missing)),
+            Algorithm::Scan => SegmentMatcher::Scan(Scan::new(expressions, attributes, missing)),
             Algorithm::Other(kind) => {
                 let expressions: &[&Expression] = &expressions.collect::<Vec<_>>();
                 let boost = &boost;
                 let request = CompileRequest { expressions, boost, attributes, missing, normal_form };
-                Engine::Other(kind.compile(request))
+                SegmentMatcher::Other(kind.compile(request))
             }
-            _ => Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample)?)),
+            _ => SegmentMatcher::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample)?)),
         })
     }
 
     pub fn matcher(&self) -> &dyn Matcher {
         match self {
-            Engine::Scan(scan) => scan,
-            Engine::Compiled(compiled) => &**compiled,
-            Engine::Other(matcher) => &**matcher,
+            SegmentMatcher::Scan(scan) => scan,
+            SegmentMatcher::Compiled(compiled) => &**compiled,
+            SegmentMatcher::Other(matcher) => &**matcher,
         }
     }
 }

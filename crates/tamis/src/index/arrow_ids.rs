@@ -33,7 +33,7 @@ impl Ids {
         }
     }
 
-    /// Adds an id, which must be of the column's kind.
+    /// Adds an id, which must be of the column's type.
     pub fn push(&mut self, id: IdRef<'_>) -> Result<()> {
         match (self, id) {
             (Ids::Strings(bytes, ends), IdRef::String(id)) => {
@@ -43,7 +43,7 @@ impl Ids {
             (Ids::Integers(ids), IdRef::Integer(id)) => ids.push(id),
             _ => {
                 return Err(Error::event(
-                    "an id is of another kind than its segment says: a file is damaged",
+                    "an id is of another type than its segment says: a file is damaged",
                 ));
             }
         }

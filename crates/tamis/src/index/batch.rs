@@ -59,9 +59,9 @@ pub struct Batching<'a> {
     pub selection: Option<&'a Selection>,
 }
 
-/// The question for every row.
+/// What to return for every row.
 #[derive(Debug, Clone, Copy)]
-pub enum ArrowQuestion<'a> {
+pub enum ArrowQuery<'a> {
     /// All matches in insertion order, optionally with metadata.
     All {
         /// Whether to add it.
@@ -90,22 +90,20 @@ impl Snapshot {
     pub fn match_arrow(
         &self,
         rows: ArrowRows<'_>,
-        question: ArrowQuestion<'_>,
+        query: ArrowQuery<'_>,
         batching: Batching<'_>,
     ) -> Result<ArrowMatches> {
         let strings = self.has_string_ids()?;
-        let kind = if strings { DataType::Utf8 } else { DataType::Int64 };
+        let id_type = if strings { DataType::Utf8 } else { DataType::Int64 };
         let mut fields =
-            vec![Field::new("event", DataType::UInt64, false), Field::new("subscription", kind, false)];
-        match question {
-            ArrowQuestion::All { metadata: false } => {}
-            ArrowQuestion::All { metadata: true } => {
-                fields.push(Field::new("metadata", DataType::Utf8, true))
-            }
-            ArrowQuestion::Top(..) => fields.push(Field::new("score", DataType::Float64, false)),
-            ArrowQuestion::First(_) => fields.push(Field::new("priority", DataType::Int64, false)),
+            vec![Field::new("event", DataType::UInt64, false), Field::new("subscription", id_type, false)];
+        match query {
+            ArrowQuery::All { metadata: false } => {}
+            ArrowQuery::All { metadata: true } => fields.push(Field::new("metadata", DataType::Utf8, true)),
+            ArrowQuery::Top(..) => fields.push(Field::new("score", DataType::Float64, false)),
+            ArrowQuery::First(_) => fields.push(Field::new("priority", DataType::Int64, false)),
         }
-        if !matches!(question, ArrowQuestion::All { .. }) {
+        if !matches!(query, ArrowQuery::All { .. }) {
             fields.push(Field::new("rank", DataType::UInt32, false));
         }
         let schema = Arc::new(Schema::new(fields));
@@ -115,15 +113,15 @@ impl Snapshot {
                       events: &[Event],
                       scratch: &mut MatchScratch,
                       stopped: Stopped<'_>| {
-            let mut found = Found::new(strings, question, &schema);
+            let mut found = Found::new(strings, query, &schema);
             self.answer_rows(rows, events, selection, scratch, stopped, &mut found)?;
             found.finish()
         };
         // The score of `exists` differs between a null and a missing attribute, even if the expression's truth does
         // not.
-        let asked = match question {
-            ArrowQuestion::Top(..) => AskedNulls::All,
-            ArrowQuestion::All { .. } | ArrowQuestion::First(_) => self.asked_nulls(),
+        let asked = match query {
+            ArrowQuery::Top(..) => AskedNulls::All,
+            ArrowQuery::All { .. } | ArrowQuery::First(_) => self.asked_nulls(),
         };
         let (batches, _, refused) = self.each_block(rows, &asked, batching, || (), answer)?;
         Ok(ArrowMatches { schema, batches: batches.into_iter().flatten().collect(), refused })
@@ -152,9 +150,9 @@ impl Snapshot {
     /// The counts, as batches of `subscription` and `count`.
     pub fn counted_arrow(&self, counts: &Counts) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         let strings = self.has_string_ids()?;
-        let kind = if strings { DataType::Utf8 } else { DataType::Int64 };
+        let id_type = if strings { DataType::Utf8 } else { DataType::Int64 };
         let fields =
-            vec![Field::new("subscription", kind, false), Field::new("count", DataType::UInt64, false)];
+            vec![Field::new("subscription", id_type, false), Field::new("count", DataType::UInt64, false)];
         let schema = Arc::new(Schema::new(fields));
         let (mut batches, mut ids, mut numbers, mut bytes) = (Vec::new(), Ids::new(strings), Vec::new(), 0);
         let complete = |ids: &mut Ids, numbers: &mut Vec<u64>| {
@@ -295,22 +293,22 @@ impl Snapshot {
         stopped: &dyn Fn() -> bool,
         found: &mut Found<'_>,
     ) -> Result<()> {
-        if let ArrowQuestion::All { .. } = found.question {
+        if let ArrowQuery::All { .. } = found.query {
             return self.matching_many(events, selection, scratch, stopped, |event, position, slots| {
                 found.push(numbers[event], &self.segments[position], slots)
             });
         }
         for (event, &number) in events.iter().zip(numbers).take_while(|_| !stopped()) {
-            match found.question {
-                ArrowQuestion::All { .. } => {}
-                ArrowQuestion::Top(most, weights) => {
+            match found.query {
+                ArrowQuery::All { .. } => {}
+                ArrowQuery::Top(most, weights) => {
                     let ranked = self.top_selected(event, most, weights, selection, scratch)?;
                     for ((id, score), rank) in ranked.into_iter().zip(1..) {
                         found.push_ranked(number, id, rank)?;
                         found.scores.push(score);
                     }
                 }
-                ArrowQuestion::First(most) => {
+                ArrowQuery::First(most) => {
                     let first = self.first(event, most, selection, scratch)?;
                     for ((id, priority), rank) in first.into_iter().zip(1..) {
                         found.push_ranked(number, id, rank)?;
@@ -322,18 +320,18 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Whether the ids are strings; an Arrow column holds ids of one kind.
+    /// Whether the ids are strings; an Arrow column holds ids of one type.
     pub(super) fn has_string_ids(&self) -> Result<bool> {
         let (mut strings, mut integers) = (false, false);
         for segment in &self.segments {
-            let kinds = segment.id_kinds();
-            strings |= kinds.0;
-            integers |= kinds.1;
+            let types = segment.id_types();
+            strings |= types.0;
+            integers |= types.1;
         }
         if strings && integers {
             return Err(Error::event(
-                "the index has ids that are strings and ids that are integers, and an Arrow column holds one \
-                 kind; give all ids one type",
+                "the index has ids that are strings and ids that are integers, and an Arrow column holds ids \
+                 of one type; give all ids the same type",
             ));
         }
         Ok(strings)
@@ -349,19 +347,19 @@ struct Found<'a> {
     metadata: Option<StringBuilder>,
     /// Bytes of text in the current batch.
     bytes: usize,
-    question: ArrowQuestion<'a>,
+    query: ArrowQuery<'a>,
     scores: Vec<f64>,
     priorities: Vec<i64>,
     ranks: Vec<u32>,
 }
 
 impl<'a> Found<'a> {
-    fn new(strings: bool, question: ArrowQuestion<'a>, schema: &'a SchemaRef) -> Found<'a> {
+    fn new(strings: bool, query: ArrowQuery<'a>, schema: &'a SchemaRef) -> Found<'a> {
         let ids = Ids::new(strings);
-        let metadata = matches!(question, ArrowQuestion::All { metadata: true }).then(StringBuilder::new);
+        let metadata = matches!(query, ArrowQuery::All { metadata: true }).then(StringBuilder::new);
         let (complete, rows, bytes) = (Vec::new(), Vec::new(), 0);
         let (scores, priorities, ranks) = (Vec::new(), Vec::new(), Vec::new());
-        Found { schema, complete, rows, ids, metadata, bytes, question, scores, priorities, ranks }
+        Found { schema, complete, rows, ids, metadata, bytes, query, scores, priorities, ranks }
     }
 
     /// Adds the pairs of one event and these slots.
@@ -414,12 +412,12 @@ impl<'a> Found<'a> {
         if let Some(builder) = &mut self.metadata {
             columns.push(Arc::new(builder.finish()));
         }
-        match self.question {
-            ArrowQuestion::All { .. } => {}
-            ArrowQuestion::Top(..) => {
+        match self.query {
+            ArrowQuery::All { .. } => {}
+            ArrowQuery::Top(..) => {
                 columns.push(Arc::new(Float64Array::from(std::mem::take(&mut self.scores))));
             }
-            ArrowQuestion::First(_) => {
+            ArrowQuery::First(_) => {
                 columns.push(Arc::new(Int64Array::from(std::mem::take(&mut self.priorities))));
             }
         }

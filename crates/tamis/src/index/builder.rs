@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::algorithm::{Algorithm, Settings};
+use super::algorithm::{Algorithm, SegmentSettings};
 use super::columns::Declared;
 use super::documents::Documents;
 use super::elements::retain_elements;
@@ -165,7 +165,7 @@ impl Builder {
         let (missing, normal_form) = (self.missing, self.limits.normal_form);
         // Each of many tasks has one core.
         let (attributes, declared) = (&attributes, &self.declared);
-        let settings = Settings { attributes, missing, algorithm, normal_form, sample: &[], declared };
+        let settings = SegmentSettings { attributes, missing, algorithm, normal_form, sample: &[], declared };
         let live = subscriptions.len();
         let segments = match live {
             0 => Vec::new(),

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use super::algorithm::Algorithm;
 use super::compile::{compile, refuse};
-use super::draft::{Draft, Stoppable, Work, Written, are_distinct, must_be_known_first, name_of};
+use super::draft::{Draft, Progress, Stoppable, Written, are_distinct, must_be_known_first, name_of};
 use super::elements::make_elements;
 use super::merge::next_run;
 use super::segment::Segment;
@@ -35,17 +35,17 @@ impl Index {
     /// Adds a complete subscription.
     pub fn add_subscription(&self, subscription: Subscription) -> Result<()> {
         self.check(&subscription)?;
-        self.insert(&[subscription], &Work::default())
+        self.insert(&[subscription], &Progress::default())
     }
 
     /// Adds all subscriptions, or none if one exceeds a limit; among equal ids, the last wins.
     pub fn add_many(&self, subscriptions: Vec<Subscription>) -> Result<()> {
-        self.add_many_until(subscriptions, &Work::default())
+        self.add_many_until(subscriptions, &Progress::default())
     }
 
     /// [`add_many`](Index::add_many) that can be stopped through `work`: unless everything is done by then, it fails
     /// with [`Error::Cancelled`] and adds nothing.
-    pub fn add_many_until(&self, mut subscriptions: Vec<Subscription>, work: &Work) -> Result<()> {
+    pub fn add_many_until(&self, mut subscriptions: Vec<Subscription>, work: &Progress) -> Result<()> {
         for (position, subscription) in subscriptions.iter().enumerate() {
             work.check()?;
             self.check(subscription).map_err(|cause| Error::Item {
@@ -71,12 +71,12 @@ impl Index {
     /// Adds all subscriptions, or none if one cannot be read or exceeds a limit. Expressions are parsed on all
     /// processors, and dropped once they are compiled.
     pub fn add_written(&self, written: Vec<WrittenSubscription>) -> Result<()> {
-        self.add_written_until(written, &Work::default())
+        self.add_written_until(written, &Progress::default())
     }
 
     /// [`add_written`](Index::add_written) that can be stopped through `work`: unless everything is done by then, it
     /// fails with [`Error::Cancelled`] and adds nothing.
-    pub fn add_written_until(&self, written: Vec<WrittenSubscription>, work: &Work) -> Result<()> {
+    pub fn add_written_until(&self, written: Vec<WrittenSubscription>, work: &Progress) -> Result<()> {
         let distinct = are_distinct(written.iter().map(|written| &written.id));
         let drafts: Vec<Written<'_>> = written
             .iter()
@@ -96,7 +96,7 @@ impl Index {
     pub fn refuse_written(
         &self,
         written: &[WrittenSubscription],
-        work: &Work,
+        work: &Progress,
     ) -> Result<Vec<(usize, Error)>> {
         let drafts: Vec<Written<'_>> = written
             .iter()
@@ -107,7 +107,11 @@ impl Index {
     }
 
     /// What is wrong with each of these subscriptions that cannot be added, by position. The rest can be added.
-    pub fn refuse_many(&self, subscriptions: &[Subscription], work: &Work) -> Result<Vec<(usize, Error)>> {
+    pub fn refuse_many(
+        &self,
+        subscriptions: &[Subscription],
+        work: &Progress,
+    ) -> Result<Vec<(usize, Error)>> {
         let mut refused = Vec::new();
         for (position, subscription) in subscriptions.iter().enumerate() {
             work.check()?;
@@ -136,7 +140,7 @@ impl Index {
         self.shared.algorithm.check(&subscription.expression, zone, &self.shared.limits)
     }
 
-    fn insert(&self, subscriptions: &[Subscription], work: &Work) -> Result<()> {
+    fn insert(&self, subscriptions: &[Subscription], work: &Progress) -> Result<()> {
         self.insert_if(subscriptions, work, &|_| true).map(|_| ())
     }
 
@@ -144,7 +148,7 @@ impl Index {
     fn insert_if(
         &self,
         subscriptions: &[Subscription],
-        work: &Work,
+        work: &Progress,
         condition: &dyn Fn(&Snapshot) -> bool,
     ) -> Result<bool> {
         if subscriptions.is_empty() {
@@ -171,7 +175,7 @@ impl Index {
     fn insert_drafts<D: Draft>(
         &self,
         drafts: &[D],
-        work: &Work,
+        work: &Progress,
         condition: &dyn Fn(&Snapshot) -> bool,
     ) -> Result<bool> {
         if drafts.is_empty() {
@@ -187,7 +191,7 @@ impl Index {
         let attributes = Arc::new(shared.versions.current().attributes.fork());
         let added = compile(&stoppable, shared.settings(&attributes, &sample))?;
         // Whatever must be read from files is read before the lock is taken.
-        shared.check_patterns(&shared.versions.current().segments, &added)?;
+        shared.check_regular_expressions(&shared.versions.current().segments, &added)?;
         work.check()?;
         {
             let writing = shared.versions.write()?;
@@ -195,7 +199,7 @@ impl Index {
             if !condition(current) {
                 return Ok(false);
             }
-            shared.check_patterns(&current.segments, &added)?;
+            shared.check_regular_expressions(&current.segments, &added)?;
             shared.check_terms(current, &added)?;
             let version = current.version + 1;
             let mut live = current.live + drafts.len();
@@ -284,7 +288,7 @@ impl Index {
                 let found = current.find(id);
                 found.is_some_and(|found| Arc::ptr_eq(found.0, segment) && found.1 == slot)
             };
-            if self.insert_if(&[subscription], &Work::default(), &unchanged)? {
+            if self.insert_if(&[subscription], &Progress::default(), &unchanged)? {
                 return Ok(true);
             }
         }
@@ -302,23 +306,23 @@ impl Index {
 
 impl Shared {
     /// Fails if the regular expressions of all segments together exceed their limit.
-    fn check_patterns(&self, segments: &[Arc<Segment>], added: &[Arc<Segment>]) -> Result<()> {
+    fn check_regular_expressions(&self, segments: &[Arc<Segment>], added: &[Arc<Segment>]) -> Result<()> {
         let mut all = Vec::with_capacity(segments.len() + added.len());
         for segment in added {
-            all.push(segment.patterns()?);
+            all.push(segment.regular_expressions()?);
         }
-        if all.iter().all(|patterns| patterns.list.is_empty()) {
+        if all.iter().all(|distinct| distinct.list.is_empty()) {
             return Ok(());
         }
         for segment in segments {
-            all.push(segment.patterns()?);
+            all.push(segment.regular_expressions()?);
         }
         let allowed = self.limits.index_patterns;
-        // Which patterns segments share matters only if the sum exceeds the limit.
-        if all.iter().map(|patterns| patterns.bytes).fold(0, usize::saturating_add) <= allowed {
+        // Which regular expressions segments share matters only if the sum exceeds the limit.
+        if all.iter().map(|distinct| distinct.bytes).fold(0, usize::saturating_add) <= allowed {
             return Ok(());
         }
-        let bytes = total_size(all.iter().flat_map(|patterns| patterns.list.iter()), allowed);
+        let bytes = total_size(all.iter().flat_map(|distinct| distinct.list.iter()), allowed);
         limits::check("bytes of an index's regular expressions", "index_patterns", bytes, allowed)
     }
 
@@ -349,12 +353,12 @@ impl Shared {
             segments.splice(position..=position, merged);
         }
         while let Some(run) = next_run(&segments) {
-            let parts = &segments[run.clone()];
-            let size: usize = parts.iter().map(|segment| segment.len()).sum();
+            let merging = &segments[run.clone()];
+            let size: usize = merging.iter().map(|segment| segment.len()).sum();
             if size > AT_ONCE {
                 break;
             }
-            let Ok(merged) = self.merge(parts, version, &[]) else { break };
+            let Ok(merged) = self.merge(merging, version, &[]) else { break };
             segments.splice(run, merged);
         }
         let attributes = attributes_for(&current.attributes, segments.iter());

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::slice::Chunks;
 use std::sync::Arc;
 
-use super::algorithm::{Algorithm, Settings};
-use super::draft::{Draft, Work};
+use super::algorithm::{Algorithm, SegmentSettings};
+use super::draft::{Draft, Progress};
 use super::segment::Segment;
 use super::subscription::Subscription;
 use crate::error::{Error, Result};
@@ -39,10 +39,10 @@ impl Draft for Kept<'_> {
 
 /// Reads and compiles drafts on all processors; many drafts become several segments, in order. Fails with the first
 /// draft that cannot be read.
-pub(super) fn compile<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Vec<Arc<Segment>>> {
+pub(super) fn compile<D: Draft>(drafts: &[D], settings: SegmentSettings<'_>) -> Result<Vec<Arc<Segment>>> {
     // The papers' matchers are requested by name and compile everything at once.
     if !matches!(settings.algorithm, Algorithm::Auto | Algorithm::Compiled) {
-        return Ok(vec![Arc::new(Segment::new(drafts, settings)?)]);
+        return equal_shares(drafts, 1).map(|all| Ok(Arc::new(Segment::new(all, settings)?))).collect();
     }
     let threads = parallel::shares(drafts, PER_THREAD).len();
     if threads > 1 && are_mostly_patterns(drafts) {
@@ -85,12 +85,12 @@ fn read<D: Draft>(drafts: &[D]) -> Result<Vec<Cow<'_, Subscription>>> {
 }
 
 /// What is wrong with each of these drafts that cannot be read, by position; uses all processors.
-pub(super) fn refuse<D: Draft>(drafts: &[D], work: &Work) -> Result<Vec<(usize, Error)>> {
+pub(super) fn refuse<D: Draft>(drafts: &[D], progress: &Progress) -> Result<Vec<(usize, Error)>> {
     let shares = parallel::shares(drafts, PER_THREAD);
     let read = |share: &[D]| -> Result<Vec<(usize, Error)>> {
         let mut refused = Vec::new();
         for (position, draft) in share.iter().enumerate() {
-            work.check()?;
+            progress.check()?;
             if let Err(error) = draft.read() {
                 refused.push((position, error));
             }

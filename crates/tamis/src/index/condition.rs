@@ -20,16 +20,16 @@ use crate::matcher::{Matcher, Scan, Scratch, Slot};
 use crate::truth::Missing;
 use crate::value::{TimeZone, Timestamp};
 
-/// Conditions that are nested more deeply, or have more parts, are evaluated as a whole.
+/// Conditions that are nested more deeply, or join more children, are evaluated as a whole.
 const DEEPEST: usize = 16;
-const PARTS: u32 = 64;
+const CHILDREN: u32 = 64;
 
 /// A condition on the metadata of subscriptions.
 #[derive(Debug)]
 pub struct Condition {
     /// Its text in canonical form.
     text: Arc<str>,
-    whole: Probe,
+    whole: MetadataTest,
     /// How to find its slots without examining each; `None` if it uses more than declared columns.
     plan: Option<Plan>,
     /// The members that it compares with something, apart from declared columns, until somebody asked whether
@@ -47,7 +47,7 @@ pub(super) struct ConditionScratch {
 
 /// Decides whether metadata satisfies an expression.
 #[derive(Debug)]
-struct Probe {
+struct MetadataTest {
     attributes: Attributes,
     scan: Scan,
     limits: Limits,
@@ -60,32 +60,32 @@ enum Plan {
     /// Some of them.
     Or(Vec<Plan>),
     /// An expression over these columns.
-    Columns(Vec<usize>, Box<Probe>),
+    Columns(Vec<usize>, Box<MetadataTest>),
 }
 
-/// What is needed to build the parts of a condition.
-struct Setting<'a> {
+/// What is needed to build the plan of a condition.
+struct ConditionContext<'a> {
     missing: Missing,
     zone: &'a TimeZone,
     limits: &'a Limits,
     declared: &'a Declared,
 }
 
-impl Probe {
-    fn new(expression: &Expression, setting: &Setting<'_>) -> Result<Probe> {
-        let Setting { missing, zone, limits, .. } = *setting;
-        let patterns = total_size(expression.patterns(), limits.index_patterns);
+impl MetadataTest {
+    fn new(expression: &Expression, context: &ConditionContext<'_>) -> Result<MetadataTest> {
+        let ConditionContext { missing, zone, limits, .. } = *context;
+        let bytes = total_size(expression.regular_expressions(), limits.index_patterns);
         limits::check(
             "bytes of an index's regular expressions",
             "index_patterns",
-            patterns,
+            bytes,
             limits.index_patterns,
         )?;
         let attributes = Attributes::new(missing, limits, zone.clone());
         attributes.learn(expression)?;
         let scan = Scan::new([expression], &attributes, missing);
         limits::check("distinct terms of an index", "terms", attributes.terms(), limits.terms)?;
-        Ok(Probe { attributes, scan, limits: limits.clone() })
+        Ok(MetadataTest { attributes, scan, limits: limits.clone() })
     }
 
     fn holds(&self, metadata: Option<&str>, now: Timestamp, working: &mut ConditionScratch) -> bool {
@@ -97,7 +97,7 @@ impl Probe {
         !found.is_empty()
     }
 
-    /// Like [`Probe::holds`], but fails at the deadline of the working memory's event.
+    /// Like [`MetadataTest::holds`], but fails at the deadline of the working memory's event.
     fn try_holds(
         &self,
         metadata: Option<&str>,
@@ -121,12 +121,12 @@ impl Condition {
         if expression.predicates().any(|predicate| predicate.as_xpath().is_some()) {
             return Err(Error::expression("`xpath` queries documents, and metadata has none"));
         }
-        let setting = Setting { missing, zone, limits, declared };
+        let context = ConditionContext { missing, zone, limits, declared };
         let plain = expression.predicates().all(|predicate| {
             !is_hidden(predicate.attribute()) && declared.position(predicate.attribute()).is_some()
         });
-        let plan = plain.then(|| Plan::new(expression, DEEPEST, &setting)).transpose()?;
-        let whole = Probe::new(expression, &setting)?;
+        let plan = plain.then(|| Plan::new(expression, DEEPEST, &context)).transpose()?;
+        let whole = MetadataTest::new(expression, &context)?;
         let compared = Mutex::new(compared(expression, declared));
         Ok(Condition { text: expression.to_string().into(), whole, plan, compared })
     }
@@ -138,7 +138,7 @@ impl Condition {
             Ok(mut compared) => std::mem::take(&mut *compared),
             Err(_) => Vec::new(),
         };
-        let Probe { attributes, limits, .. } = &self.whole;
+        let MetadataTest { attributes, limits, .. } = &self.whole;
         let (mut event, mut looked) = (Event::default(), 0);
         if names.is_empty() {
             return (names, looked);
@@ -181,29 +181,29 @@ impl Condition {
 }
 
 impl Plan {
-    fn new(expression: &Expression, deepest: usize, setting: &Setting<'_>) -> Result<Plan> {
+    fn new(expression: &Expression, deepest: usize, context: &ConditionContext<'_>) -> Result<Plan> {
         let mut columns: Vec<usize> = expression
             .predicates()
-            .filter_map(|predicate| setting.declared.position(predicate.attribute()))
+            .filter_map(|predicate| context.declared.position(predicate.attribute()))
             .collect();
         columns.sort_unstable();
         columns.dedup();
         let last = expression.nodes().len() - 1;
         let make = match &expression.nodes()[last] {
-            Node::And(..=PARTS) if columns.len() > 1 && deepest > 0 => Plan::And,
-            Node::Or(..=PARTS) if columns.len() > 1 && deepest > 0 => Plan::Or,
-            _ => return Ok(Plan::Columns(columns, Box::new(Probe::new(expression, setting)?))),
+            Node::And(..=CHILDREN) if columns.len() > 1 && deepest > 0 => Plan::And,
+            Node::Or(..=CHILDREN) if columns.len() > 1 && deepest > 0 => Plan::Or,
+            _ => return Ok(Plan::Columns(columns, Box::new(MetadataTest::new(expression, context)?))),
         };
-        let parts = expression.children().map(|part| Plan::new(&part, deepest - 1, setting));
-        Ok(make(parts.collect::<Result<_>>()?))
+        let children = expression.children().map(|child| Plan::new(&child, deepest - 1, context));
+        Ok(make(children.collect::<Result<_>>()?))
     }
 
     fn slots(&self, segment: &Segment, working: &mut ConditionScratch) -> Result<Bits> {
         match self {
-            Plan::And(parts) | Plan::Or(parts) => {
+            Plan::And(children) | Plan::Or(children) => {
                 let mut all: Option<Bits> = None;
-                for part in parts {
-                    let some = part.slots(segment, working)?;
+                for child in children {
+                    let some = child.slots(segment, working)?;
                     match (&mut all, self) {
                         (None, _) => all = Some(some),
                         (Some(all), Plan::And(_)) => all.intersect(&some),
@@ -212,10 +212,10 @@ impl Plan {
                 }
                 Ok(all.unwrap_or_else(|| Bits::new(segment.len())))
             }
-            Plan::Columns(columns, probe) => {
+            Plan::Columns(columns, test) => {
                 // No predicate of a plan uses the current time.
                 let mut holds =
-                    |slot: Slot| probe.try_holds(segment.metadata(slot), Timestamp::FIRST, working);
+                    |slot: Slot| test.try_holds(segment.metadata(slot), Timestamp::FIRST, working);
                 let grouped: Vec<&Grouped> = columns
                     .iter()
                     .map(|&column| segment.metadata_columns().get(column).ok_or_else(|| segment.damaged()))

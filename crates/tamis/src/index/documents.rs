@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, XPathKey};
 use crate::folder::Folder;
-use crate::folder::manifest::Entry;
+use crate::folder::manifest::FileEntry;
 use crate::id::Id;
 use crate::limits::Limits;
 use crate::sections::{OpenOptions, SectionReader, Sections};
@@ -161,7 +161,7 @@ pub(super) struct Counts {
 
 impl Counts {
     /// Writes them into a folder, if there are any.
-    pub fn save(&self, folder: &Folder) -> Result<Option<Entry>> {
+    pub fn save(&self, folder: &Folder) -> Result<Option<FileEntry>> {
         if self.texts.len() == 0 {
             return Ok(None);
         }
@@ -169,7 +169,7 @@ impl Counts {
         self.texts.write(&mut sections);
         sections.push(&self.counts);
         let (file, checksum) = folder.write_sections(XPATHS, self.texts.len(), &sections)?;
-        Ok(Some(Entry { file, checksum, ..Entry::default() }))
+        Ok(Some(FileEntry { file, checksum, ..FileEntry::default() }))
     }
 }
 

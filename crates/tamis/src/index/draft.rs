@@ -1,7 +1,7 @@
 //! How are many subscriptions read without holding all of them in memory at once?
 //!
 //! Drafts are read one at a time: the matcher splits the expression into terms, its encoding,
-//! metadata and other fields go into the records, and the expression is dropped.
+//! metadata and other fields go into the stored subscriptions, and the expression is dropped.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -56,14 +56,14 @@ impl Draft for Written<'_> {
 
 /// The progress of a long change, which others can watch and stop.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct Progress {
     /// Whether to give up.
     pub stop: AtomicBool,
     /// About how many subscriptions have been read so far; some are read more than once.
     pub done: AtomicUsize,
 }
 
-impl Work {
+impl Progress {
     /// Fails once the work is stopped.
     pub(super) fn check(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
@@ -77,12 +77,12 @@ const COUNTED: usize = 64;
 pub(super) struct Stoppable<'a, D> {
     pub draft: &'a D,
     pub position: usize,
-    pub work: &'a Work,
+    pub work: &'a Progress,
 }
 
 impl<'a, D: Draft> Stoppable<'a, D> {
     /// These drafts, which can be read until the work is stopped.
-    pub fn all(drafts: &'a [D], work: &'a Work) -> impl Iterator<Item = Stoppable<'a, D>> {
+    pub fn all(drafts: &'a [D], work: &'a Progress) -> impl Iterator<Item = Stoppable<'a, D>> {
         drafts.iter().enumerate().map(move |(position, draft)| Stoppable { draft, position, work })
     }
 }

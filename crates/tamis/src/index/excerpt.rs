@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use super::algorithm::Engine;
+use super::algorithm::SegmentMatcher;
 use super::slots::Bits;
 use crate::error::Result;
 use crate::event::Event;
@@ -31,12 +31,12 @@ const PATIENCE: usize = 10_000;
 pub(super) struct Excerpt {
     /// Ascending.
     slots: Box<[Slot]>,
-    engine: Engine,
+    engine: SegmentMatcher,
 }
 
 impl Excerpt {
     /// An excerpt with a matcher that was compiled from the expressions in these slots, which ascend.
-    pub fn new(slots: &[Slot], engine: Engine) -> Excerpt {
+    pub fn new(slots: &[Slot], engine: SegmentMatcher) -> Excerpt {
         Excerpt { slots: slots.into(), engine }
     }
 

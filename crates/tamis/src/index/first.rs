@@ -18,15 +18,15 @@ use crate::matcher::Slot;
 /// The place of a slot in the order of priorities: lower is better.
 type Rank = (Reverse<i64>, u64);
 
-/// A part of a segment that is matched as a whole.
-struct Part<'s> {
+/// One pass of matching: some slots of one segment.
+struct Pass<'s> {
     /// The best rank that its slots can have.
     best: Rank,
     position: usize,
     slots: Slots<'s>,
 }
 
-/// Which slots a part has.
+/// The slots of a pass.
 enum Slots<'s> {
     Tier(&'s Tier),
     /// What is not in a tier: everything after this rank.
@@ -51,11 +51,11 @@ impl Snapshot {
         // A heap with the worst of them on top.
         let mut first: BinaryHeap<Rank> = BinaryHeap::with_capacity(most.min(1024));
         if most > 0 {
-            for Part { best, position, slots } in self.parts(event, selection)? {
+            for Pass { best, position, slots } in self.passes(event, selection)? {
                 if first.len() == most && first.peek().is_some_and(|worst| *worst < best) {
                     break;
                 }
-                self.match_part(event, position, slots, selection, scratch)?;
+                self.match_pass(event, position, slots, selection, scratch)?;
                 let segment = &*self.segments[position];
                 for &slot in &scratch.slots {
                     let rank = (Reverse(segment.priority(slot)), place(position, slot));
@@ -76,12 +76,12 @@ impl Snapshot {
         found.collect()
     }
 
-    /// The parts of all segments, the ones with the best possible ranks first.
-    fn parts(&self, event: &Event, selection: Option<&Selection>) -> Result<Vec<Part<'_>>> {
-        let mut parts = Vec::with_capacity(self.segments.len());
+    /// The passes over all segments, the ones with the best possible ranks first.
+    fn passes(&self, event: &Event, selection: Option<&Selection>) -> Result<Vec<Pass<'_>>> {
+        let mut passes = Vec::with_capacity(self.segments.len());
         for (position, segment) in self.segments.iter().enumerate() {
             let chosen = self.admission(position, event, selection).chosen();
-            // If a condition selects few slots, they are matched as one part.
+            // If a condition selects few slots, they are matched in one pass.
             let excerpted = match chosen {
                 Some(chosen) if chosen.is_empty() => continue,
                 Some(chosen) => segment.excerpt_of(chosen, &self.sample, 1)?.is_some(),
@@ -90,26 +90,26 @@ impl Snapshot {
             let tiers = segment.tiers().filter(|_| !excerpted).map_or(&[][..], |tiers| &tiers.list);
             for tier in tiers {
                 let best = (tier.best.0, place(position, tier.best.1));
-                parts.push(Part { best, position, slots: Slots::Tier(tier) });
+                passes.push(Pass { best, position, slots: Slots::Tier(tier) });
             }
-            parts.push(match tiers.last() {
+            passes.push(match tiers.last() {
                 // The next one either has the same priority and was added later, or has a lower priority.
                 Some(Tier { worst, .. }) => {
                     let best = (worst.0, place(position, worst.1) + 1);
-                    Part { best, position, slots: Slots::Rest(*worst) }
+                    Pass { best, position, slots: Slots::Rest(*worst) }
                 }
                 None => {
                     let best = (Reverse(segment.highest_priority()), place(position, 0));
-                    Part { best, position, slots: Slots::All }
+                    Pass { best, position, slots: Slots::All }
                 }
             });
         }
-        parts.sort_unstable_by_key(|part| part.best);
-        Ok(parts)
+        passes.sort_unstable_by_key(|pass| pass.best);
+        Ok(passes)
     }
 
-    /// Finds the selected slots of a part that the event matches, in `scratch.slots`.
-    fn match_part(
+    /// Finds the selected slots of a pass that the event matches, in `scratch.slots`.
+    fn match_pass(
         &self,
         event: &Event,
         position: usize,

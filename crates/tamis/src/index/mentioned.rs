@@ -4,19 +4,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::event::Attributes;
-use crate::expression::{Expression, Pattern};
+use crate::expression::{Expression, RegularExpression};
 
 /// Regular expressions, each once, and the sum of their sizes.
 #[derive(Debug)]
-pub(super) struct DistinctPatterns {
-    pub list: Box<[Pattern]>,
+pub(super) struct DistinctRegularExpressions {
+    pub list: Box<[RegularExpression]>,
     pub bytes: usize,
 }
 
-impl DistinctPatterns {
-    pub fn new(list: Vec<Pattern>) -> DistinctPatterns {
-        let bytes = list.iter().map(Pattern::size).fold(0, usize::saturating_add);
-        DistinctPatterns { list: list.into(), bytes }
+impl DistinctRegularExpressions {
+    pub fn new(list: Vec<RegularExpression>) -> DistinctRegularExpressions {
+        let bytes = list.iter().map(RegularExpression::size).fold(0, usize::saturating_add);
+        DistinctRegularExpressions { list: list.into(), bytes }
     }
 }
 
@@ -26,7 +26,7 @@ impl DistinctPatterns {
 pub(super) struct Mentioned {
     names: HashSet<Arc<str>, ahash::RandomState>,
     addresses: HashSet<usize, ahash::RandomState>,
-    pub patterns: Vec<Pattern>,
+    pub regular_expressions: Vec<RegularExpression>,
 }
 
 impl Mentioned {
@@ -36,7 +36,7 @@ impl Mentioned {
                 self.names.insert(predicate.attribute().clone());
             }
         }
-        self.add_patterns(expression);
+        self.add_regular_expressions(expression);
     }
 
     /// Adds the names of attributes.
@@ -45,10 +45,10 @@ impl Mentioned {
     }
 
     /// Adds the regular expressions of an expression alone.
-    pub fn add_patterns(&mut self, expression: &Expression) {
-        for pattern in expression.patterns() {
-            if self.addresses.insert(pattern.address()) {
-                self.patterns.push(pattern.clone());
+    pub fn add_regular_expressions(&mut self, expression: &Expression) {
+        for regex in expression.regular_expressions() {
+            if self.addresses.insert(regex.address()) {
+                self.regular_expressions.push(regex.clone());
             }
         }
     }

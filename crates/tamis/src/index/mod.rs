@@ -28,7 +28,6 @@ mod hierarchies;
 mod mentioned;
 mod merge;
 mod ranking;
-mod records;
 #[cfg(feature = "arrow")]
 mod rows;
 mod sample;
@@ -37,6 +36,7 @@ mod selection;
 mod slots;
 mod snapshot;
 mod storage;
+mod stored_subscriptions;
 mod subscription;
 mod terms;
 mod tiers;
@@ -49,7 +49,7 @@ use std::time::Duration;
 
 pub use algorithm::Algorithm;
 #[cfg(feature = "arrow")]
-pub use batch::{ArrowMatches, ArrowQuestion, ArrowRows, Batching};
+pub use batch::{ArrowMatches, ArrowQuery, ArrowRows, Batching};
 #[cfg(feature = "arrow")]
 pub use builder::{Builder, Refused};
 pub use condition::Condition;
@@ -70,10 +70,10 @@ use crate::limits::Limits;
 use crate::truth::Missing;
 use crate::value::TimeZone;
 use crate::versioned::{Background, Maintained, Versioned};
-use algorithm::Settings;
+use algorithm::SegmentSettings;
 use columns::Declared;
 use documents::Documents;
-pub use draft::Work;
+pub use draft::Progress;
 
 /// The writer itself merges up to this many subscriptions, which takes milliseconds.
 const AT_ONCE: usize = 512;
@@ -283,8 +283,8 @@ impl Index {
 }
 
 impl Shared {
-    fn settings<'a>(&'a self, attributes: &'a Arc<Attributes>, sample: &'a [Event]) -> Settings<'a> {
-        Settings {
+    fn settings<'a>(&'a self, attributes: &'a Arc<Attributes>, sample: &'a [Event]) -> SegmentSettings<'a> {
+        SegmentSettings {
             attributes,
             missing: self.missing,
             algorithm: self.algorithm,

@@ -114,9 +114,9 @@ impl Snapshot {
         let exact = weights.is_empty() || (coarse && weights.is_coarse());
         let most = weights.most() * if exact { 1.0 } else { 1.0 + 1e-9 };
         let bound = |slot: Slot| (scores.bound(slot as usize) * most * segment.boost(slot)).min(f64::MAX);
-        let mut waiting: BinaryHeap<Waiting> =
-            scratch.slots.iter().map(|&slot| Waiting { bound: bound(slot), slot }).collect();
-        while let Some(Waiting { bound, slot }) = waiting.pop() {
+        let mut waiting: BinaryHeap<PendingMatch> =
+            scratch.slots.iter().map(|&slot| PendingMatch { bound: bound(slot), slot }).collect();
+        while let Some(PendingMatch { bound, slot }) = waiting.pop() {
             // The remaining matches score no higher, or were added later.
             if !top.admits(bound, place(slot)) {
                 break;
@@ -131,20 +131,20 @@ impl Snapshot {
 
 /// A match to be scored; the one with the highest possible score comes first.
 #[derive(PartialEq)]
-struct Waiting {
+struct PendingMatch {
     bound: f64,
     slot: Slot,
 }
 
-impl Eq for Waiting {}
+impl Eq for PendingMatch {}
 
-impl Ord for Waiting {
+impl Ord for PendingMatch {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.bound.total_cmp(&other.bound).then(other.slot.cmp(&self.slot))
     }
 }
 
-impl PartialOrd for Waiting {
+impl PartialOrd for PendingMatch {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }

@@ -365,7 +365,7 @@ impl Snapshot {
 
     /// Whether some ids are strings.
     pub fn has_text_ids(&self) -> bool {
-        self.segments.iter().any(|segment| segment.id_kinds().0)
+        self.segments.iter().any(|segment| segment.id_types().0)
     }
 
     /// The positions of the segments, each with the slots that an event matches.
@@ -501,8 +501,8 @@ impl Snapshot {
         self.live == 0
     }
 
-    /// How many parts the expressions have. A part counts once in each segment that has it, and removed subscriptions
-    /// count until they are dropped. With one of the papers' matchers, all expressions are read.
+    /// How many subexpressions the expressions have. Each counts once in every segment that has it, and removed
+    /// subscriptions count until they are dropped. With one of the papers' matchers, all expressions are read.
     ///
     /// Fails only if a file that was opened without verification turns out to be damaged.
     pub fn expression_stats(&self) -> Result<ExpressionStats> {

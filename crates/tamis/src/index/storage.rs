@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiter::JsonValue;
 
-use super::algorithm::{Algorithm, Settings};
+use super::algorithm::{Algorithm, SegmentSettings};
 use super::columns::Declared;
 use super::documents::{Documents, XPATHS};
 use super::elements::retain_elements;
@@ -19,7 +19,7 @@ use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::Attributes;
 use crate::expression::write_string;
-use crate::folder::manifest::{self, Entry, Manifest, ManifestKind};
+use crate::folder::manifest::{self, FileEntry, Manifest, ManifestKind};
 use crate::folder::{Folder, open_manifest};
 use crate::matcher::Slot;
 use crate::sections::{OpenOptions, Sections};
@@ -46,7 +46,7 @@ impl Index {
             entries.push(save_segment(segment, &folder, snapshot.version)?);
         }
         let missing = manifest::missing_name(self.missing());
-        let lists: [(&str, &[Entry]); 2] = [("segments", &entries), ("xpaths", xpaths.as_slice())];
+        let lists: [(&str, &[FileEntry]); 2] = [("segments", &entries), ("xpaths", xpaths.as_slice())];
         let named = hierarchies::write(&snapshot.attributes.named_hierarchies());
         let settings = [("missing", missing), ("time_zone", snapshot.attributes.time_zone().name())];
         let columns = write_names(self.metadata_columns());
@@ -59,7 +59,7 @@ impl Index {
     ///
     /// The path is a folder, or one of its manifests. Nothing is merged until the index changes.
     pub fn open(path: &Path, limits: Limits, algorithm: Algorithm, options: OpenOptions) -> Result<Index> {
-        Index::open_part(path, None, limits, algorithm, options)
+        Index::open_segments(path, None, limits, algorithm, options)
     }
 
     /// Opens one shard of an index that has shards, numbered from 0.
@@ -70,10 +70,10 @@ impl Index {
         algorithm: Algorithm,
         options: OpenOptions,
     ) -> Result<Index> {
-        Index::open_part(path, Some(shard), limits, algorithm, options)
+        Index::open_segments(path, Some(shard), limits, algorithm, options)
     }
 
-    fn open_part(
+    fn open_segments(
         path: &Path,
         shard: Option<u32>,
         limits: Limits,
@@ -104,7 +104,7 @@ impl Index {
                 ));
             }
         }
-        let of_shard = |entry: &Entry| shard.is_none() || entry.shard == shard;
+        let of_shard = |entry: &FileEntry| shard.is_none() || entry.shard == shard;
         let zone = manifest.time_zone()?;
         let columns = manifest.json("metadata_columns").and_then(read_names);
         let columns = columns.ok_or_else(|| manifest.damaged("it has no metadata_columns"))?;
@@ -121,7 +121,8 @@ impl Index {
             let path = folder.join(&entry.file);
             // Each segment holds its own names, so that they are released with it.
             let attributes = &Arc::new(attributes.fork());
-            let settings = Settings { attributes, missing, algorithm, normal_form, sample: &[], declared };
+            let settings =
+                SegmentSettings { attributes, missing, algorithm, normal_form, sample: &[], declared };
             let segment = Segment::open(&path, &entry, options, settings)?;
             for slot in &entry.removed {
                 if *slot as usize >= segment.len() {
@@ -165,16 +166,16 @@ fn read_names(value: &JsonValue<'_>) -> Option<Vec<Arc<str>>> {
     names.collect()
 }
 
-fn save_segment(segment: &Segment, folder: &Folder, version: u64) -> Result<Entry> {
+fn save_segment(segment: &Segment, folder: &Folder, version: u64) -> Result<FileEntry> {
     let removed = (0..segment.len() as Slot).filter(|&slot| !segment.is_live(slot, version)).collect();
     let mut sections = Sections::default();
     let compiled = segment.write(&mut sections);
     if let Some(entry) = folder.entry(segment.file()) {
-        return Ok(Entry { compiled, removed, ..entry });
+        return Ok(FileEntry { compiled, removed, ..entry });
     }
     // Copying a damaged segment would give the damage a valid checksum.
     segment.verify()?;
     let (file, checksum) = folder.write_sections(SEGMENT, segment.len(), &sections)?;
     segment.set_file(folder.path().join(&file), checksum.clone());
-    Ok(Entry { file, checksum, compiled, removed, shard: None })
+    Ok(FileEntry { file, checksum, compiled, removed, shard: None })
 }

@@ -8,7 +8,7 @@ use super::subscription::Subscription;
 use crate::error::{Error, Result};
 use crate::expression::Expression;
 use crate::folder::Folder;
-use crate::folder::manifest::Entry;
+use crate::folder::manifest::FileEntry;
 use crate::limits::Limits;
 
 /// The prefix of the names of files that hold XPath expressions.
@@ -58,7 +58,7 @@ impl Documents {
 }
 
 impl Counts {
-    pub fn save(&self, _: &Folder) -> Result<Option<Entry>> {
+    pub fn save(&self, _: &Folder) -> Result<Option<FileEntry>> {
         Ok(None)
     }
 }

@@ -89,9 +89,9 @@ pub trait Cursor {
 
 /// A cursor over matches that have all been found, in descending order.
 #[derive(Debug)]
-pub(super) struct Known(pub Vec<Slot>);
+pub(super) struct FoundSlots(pub Vec<Slot>);
 
-impl Cursor for Known {
+impl Cursor for FoundSlots {
     fn next(&mut self, least: Slot) -> Option<Slot> {
         while self.0.last().is_some_and(|&slot| slot < least) {
             self.0.pop();

@@ -57,7 +57,7 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
         let mut found = Vec::new();
         self.matches(event, scratch, &mut found);
         found.reverse();
-        Box::new(extend::Known(found))
+        Box::new(extend::FoundSlots(found))
     }
 
     /// The attributes for which some expression may distinguish a null from a missing attribute; `None` if that may
@@ -122,7 +122,7 @@ pub struct Scratch {
     memo: Stamped<Truth>,
     /// Truths of children waiting for their operator.
     stack: Vec<Truth>,
-    compiled: compiled::Working,
+    compiled: compiled::CompiledScratch,
     batch: compiled::BatchState,
     evaluation: Evaluation,
     /// Working memory of matchers of other crates.

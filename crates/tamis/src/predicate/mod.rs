@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::event::{AttributeId, Event, Presence};
-use crate::expression::{Pattern, Test};
+use crate::expression::{RegularExpression, Test};
 use crate::truth::{Missing, Truth};
 use crate::value::{Value, ValueRef};
 use glob::Glob;
@@ -37,7 +37,7 @@ enum Ready {
     StartsWith(Arc<str>),
     EndsWith(Arc<str>),
     Contains(Arc<str>),
-    Matches(Pattern),
+    Matches(RegularExpression),
     Exists,
     IsNull,
 }

@@ -13,7 +13,7 @@ use tamis::rank::EventWeights;
 use tamis::storage::OpenOptions;
 use tamis::xml::Filter;
 use tamis::{Event, Id, Index, Limits, Missing, parse};
-use tamis_graph::{Graph, Ranking, Strategy, Working};
+use tamis_graph::{Graph, GraphScratch, Ranking, Strategy};
 use xxhash_rust::xxh3::xxh3_64;
 
 const HEADER: usize = 40;
@@ -331,7 +331,7 @@ fn exercise_index(folder: &Path, options: OpenOptions) -> bool {
 fn exercise_graph(folder: &Path, options: OpenOptions) -> bool {
     let Ok(graph) = Graph::open(folder, Limits::default(), options) else { return false };
     let snapshot = graph.snapshot();
-    let mut working = Working::default();
+    let mut working = GraphScratch::default();
     let ranking = Ranking { most: 5, max_cost: f64::INFINITY, sinks_only: false };
     for json in EVENTS {
         let mut event = Event::default();

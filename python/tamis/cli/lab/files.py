@@ -13,7 +13,7 @@ from tamis.cli.items import name_place, read_items
 from tamis.cli.output import INVALID, CommandError
 from tamis.cli.reading import Source, enumerate_lines
 from tamis.cli.rules.languages import Language, read_rules, report_refused
-from tamis.cli.subscriptions import read_records
+from tamis.cli.subscriptions import read_written
 from tamis.errors import TamisError
 
 Family = Literal["expressions", "xml"]
@@ -42,9 +42,9 @@ def read_subscriptions(
                 (row["id"], row["xpath"]) for _, row in _objects(source, all_lines, "id", "xpath")
             ]
         pairs = []
-        for number, record in read_records(source, all_lines):
+        for number, subscription in read_written(source, all_lines):
             try:
-                pairs.append((record.id, str(record.expression())))
+                pairs.append((subscription.id, str(subscription.expression())))
             except TamisError as error:
                 raise CommandError(f"{source.name}:{number}: {error.message}", INVALID) from error
     return "expressions", pairs

@@ -1,7 +1,7 @@
 """Converts WHERE clauses to expressions, as text.
 
 This walks the tree that sqlglot parses. Conditions and values have separate methods: a condition
-becomes an expression, a value becomes a term or a literal.
+becomes an expression, a value becomes a term or a constant.
 """
 
 import re
@@ -196,7 +196,7 @@ class _Writer:
             self.elements.pop()
 
     def value(self, node: exp.Expression) -> str:
-        """The term or literal of a value."""
+        """The term or constant of a value."""
         self.depth += 1
         if self.depth > DEPTH:
             raise RuleError(f"the condition is nested deeper than {DEPTH} levels")

@@ -204,10 +204,10 @@ function tree(node) {
   if (node.size !== undefined) {
     item.append(element("span", ` satisfied by ${node.satisfied} of ${node.size} elements`, "quiet"));
   }
-  const below = node.operands ?? node.elements;
+  const below = node.children ?? node.elements;
   if (below) {
     const inner = element("ul");
-    below.forEach((operand) => inner.append(tree(operand)));
+    below.forEach((child) => inner.append(tree(child)));
     item.append(inner);
   }
   return item;

@@ -8,7 +8,7 @@ use super::super::kind;
 use super::super::random::Random;
 use super::super::text::write_number;
 use super::Xml;
-use super::schema::{Kind, Particle};
+use super::schema::{Particle, ParticleKind};
 
 struct DocumentWriter<'w> {
     workload: &'w Xml,
@@ -67,17 +67,17 @@ impl DocumentWriter<'_> {
         let (low, high) = particle.repeat.range(self.workload.repeats);
         for _ in 0..self.random.between(low, high) {
             match &particle.kind {
-                Kind::Name(number) => {
+                ParticleKind::Name(number) => {
                     let Some(left) = self.left.checked_sub(1) else {
                         return;
                     };
                     self.left = left;
                     self.element(*number, depth, text);
                 }
-                Kind::Sequence(members) => {
+                ParticleKind::Sequence(members) => {
                     members.iter().for_each(|member| self.particle(member, depth, text));
                 }
-                Kind::Choice(members) => {
+                ParticleKind::Choice(members) => {
                     let chosen = self.random.below(members.len() as u32);
                     self.particle(&members[chosen as usize], depth, text);
                 }

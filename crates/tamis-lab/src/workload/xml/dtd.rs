@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::schema::{Content, Element, Kind, Particle, Repeat, Schema};
+use super::schema::{Content, Element, Particle, ParticleKind, Repeat, Schema};
 
 /// The maximum size in bytes, with entities replaced.
 const BYTES: usize = 4 << 20;
@@ -268,8 +268,9 @@ fn content_model(text: &str, numbers: &HashMap<&str, u32>) -> Result<Content, St
     match text {
         "EMPTY" => return Ok(Content { text: false, particle: None }),
         "ANY" => {
-            let all = (0..numbers.len() as u32).map(|number| Particle::new(Kind::Name(number), Repeat::Once));
-            let particle = Particle::new(Kind::Choice(all.collect()), Repeat::Any);
+            let all = (0..numbers.len() as u32)
+                .map(|number| Particle::new(ParticleKind::Name(number), Repeat::Once));
+            let particle = Particle::new(ParticleKind::Choice(all.collect()), Repeat::Any);
             return Ok(Content { text: true, particle: Some(particle) });
         }
         _ => {}
@@ -306,7 +307,7 @@ impl Model<'_> {
                     self.text = true;
                     None
                 }
-                (_, Some(number)) => Some(Kind::Name(*number)),
+                (_, Some(number)) => Some(ParticleKind::Name(*number)),
                 ("", None) => return Err("a name or `(` is expected".into()),
                 (_, None) => return Err(format!("the element `{name}` is not declared")),
             }
@@ -317,7 +318,7 @@ impl Model<'_> {
         Ok(kind.map(|kind| Particle::new(kind, repeat)))
     }
 
-    fn group(&mut self, depth: usize) -> Result<Option<Kind>, String> {
+    fn group(&mut self, depth: usize) -> Result<Option<ParticleKind>, String> {
         let (mut members, mut separator) = (Vec::new(), None);
         loop {
             members.extend(self.particle(depth + 1)?);
@@ -334,8 +335,8 @@ impl Model<'_> {
         }
         Ok(match (members.is_empty(), separator) {
             (true, _) => None,
-            (false, Some('|')) => Some(Kind::Choice(members)),
-            (false, _) => Some(Kind::Sequence(members)),
+            (false, Some('|')) => Some(ParticleKind::Choice(members)),
+            (false, _) => Some(ParticleKind::Sequence(members)),
         })
     }
 

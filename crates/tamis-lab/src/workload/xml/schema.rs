@@ -24,12 +24,12 @@ impl Repeat {
 /// A part of a content model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Particle {
-    pub kind: Kind,
+    pub kind: ParticleKind,
     pub repeat: Repeat,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum ParticleKind {
     /// An element, by number.
     Name(u32),
     Sequence(Vec<Particle>),
@@ -37,7 +37,7 @@ pub enum Kind {
 }
 
 impl Particle {
-    pub fn new(kind: Kind, repeat: Repeat) -> Particle {
+    pub fn new(kind: ParticleKind, repeat: Repeat) -> Particle {
         Particle { kind, repeat }
     }
 
@@ -46,9 +46,11 @@ impl Particle {
         let (low, high) = self.repeat.range(most);
         let factor = factor * f64::from(low + high) / 2.0;
         match &self.kind {
-            Kind::Name(number) => counts[*number as usize] += factor,
-            Kind::Sequence(members) => members.iter().for_each(|member| member.expect(most, factor, counts)),
-            Kind::Choice(members) => {
+            ParticleKind::Name(number) => counts[*number as usize] += factor,
+            ParticleKind::Sequence(members) => {
+                members.iter().for_each(|member| member.expect(most, factor, counts))
+            }
+            ParticleKind::Choice(members) => {
                 let each = factor / members.len() as f64;
                 members.iter().for_each(|member| member.expect(most, each, counts));
             }
@@ -58,9 +60,9 @@ impl Particle {
     /// The probability that it produces no element.
     fn empty(&self, most: u32) -> f64 {
         let once = match &self.kind {
-            Kind::Name(_) => 0.0,
-            Kind::Sequence(members) => members.iter().map(|member| member.empty(most)).product(),
-            Kind::Choice(members) => {
+            ParticleKind::Name(_) => 0.0,
+            ParticleKind::Sequence(members) => members.iter().map(|member| member.empty(most)).product(),
+            ParticleKind::Choice(members) => {
                 members.iter().map(|member| member.empty(most)).sum::<f64>() / members.len() as f64
             }
         };
@@ -70,9 +72,9 @@ impl Particle {
 
     fn names(&self, found: &mut Vec<u32>) {
         match &self.kind {
-            Kind::Name(number) if !found.contains(number) => found.push(*number),
-            Kind::Name(_) => {}
-            Kind::Sequence(members) | Kind::Choice(members) => {
+            ParticleKind::Name(number) if !found.contains(number) => found.push(*number),
+            ParticleKind::Name(_) => {}
+            ParticleKind::Sequence(members) | ParticleKind::Choice(members) => {
                 members.iter().for_each(|member| member.names(found));
             }
         }

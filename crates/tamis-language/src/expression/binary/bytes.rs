@@ -120,8 +120,8 @@ pub(super) fn write_value(value: ValueRef<'_>, bytes: &mut Vec<u8>) {
     }
 }
 
-fn write_seconds(kind: u8, (seconds, nanoseconds): (i64, u32), bytes: &mut Vec<u8>) {
-    bytes.push(kind);
+fn write_seconds(tag: u8, (seconds, nanoseconds): (i64, u32), bytes: &mut Vec<u8>) {
+    bytes.push(tag);
     write_signed(seconds, bytes);
     write_number(nanoseconds.into(), bytes);
 }
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn values_are_written_in_few_bytes_and_read_again() {
         let number = |number: f64| Value::number(number).unwrap();
-        let kind = |keyword: &str, text: &str| {
+        let typed = |keyword: &str, text: &str| {
             crate::value::ConstantType::from_keyword(keyword).unwrap().read(text).unwrap()
         };
         let long = "x".repeat(64);
@@ -334,10 +334,10 @@ mod tests {
             ("".into(), 1),
             (long[1..].into(), 64),
             (long.as_str().into(), 66),
-            (kind("date", "2026-01-02"), 4),
-            (kind("ip", "10.0.0.1"), 6),
-            (kind("cidr", "10.0.0.0/8"), 12),
-            (kind("version", "v2"), 7),
+            (typed("date", "2026-01-02"), 4),
+            (typed("ip", "10.0.0.1"), 6),
+            (typed("cidr", "10.0.0.0/8"), 12),
+            (typed("version", "v2"), 7),
         ] {
             let bytes = written(&value);
             assert_eq!(bytes.len(), length, "{value}");

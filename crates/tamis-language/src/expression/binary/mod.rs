@@ -27,7 +27,7 @@ use super::xpath::XPathKey;
 use crate::limits::Limits;
 use crate::value::Value;
 use bytes::{Bytes, write_number, write_text, write_value, write_weight};
-use names::Kind;
+use names::NameKind;
 
 // The first byte of a node: that of a predicate is four times the number of its operator, plus these.
 const WEIGHTED: u8 = 1;
@@ -119,7 +119,8 @@ pub fn decode_test(bytes: &[u8]) -> Option<Test> {
     let operator = Operator::from_number(first / 4)?;
     let operand = decode_operand(operator, &mut bytes)?;
     // Which attribute is tested makes no difference.
-    let predicate = Predicate::unchecked("", operator, false, operand, &[], &Limits::none()).ok()?;
+    let predicate =
+        Predicate::with_unchecked_name("", operator, false, operand, &[], &Limits::none()).ok()?;
     bytes.is_empty().then(|| predicate.test().clone())
 }
 
@@ -154,7 +155,7 @@ pub fn decode(bytes: &[u8], names: &NameTable) -> Option<Expression> {
             UNUSED.. => return None,
             _ => {
                 let (predicate, kind) = decode_predicate(first, &mut bytes, names, &limits)?;
-                asks_xpath = kind == Kind::XPath;
+                asks_xpath = kind == NameKind::XPath;
                 Node::Predicate(Arc::new(predicate))
             }
         };
@@ -191,7 +192,7 @@ fn decode_predicate(
     bytes: &mut Bytes<'_>,
     names: &NameTable,
     limits: &Limits,
-) -> Option<(Predicate, Kind)> {
+) -> Option<(Predicate, NameKind)> {
     let operator = Operator::from_number(first / 4)?;
     let (name, kind) = names.get(bytes.number()?)?;
     let operand = decode_operand(operator, bytes)?;
@@ -205,11 +206,12 @@ fn decode_predicate(
         return None;
     }
     let negated = first & NEGATED != 0;
-    let predicate = Predicate::unchecked(name.clone(), operator, negated, operand, &weights, limits).ok()?;
+    let predicate =
+        Predicate::with_unchecked_name(name.clone(), operator, negated, operand, &weights, limits).ok()?;
     let made = match kind {
-        Kind::Attribute => None,
-        Kind::XPath => Some(xpath(&predicate, limits)?),
-        Kind::Elements => Some(elements(&predicate, limits)?),
+        NameKind::Attribute => None,
+        NameKind::XPath => Some(xpath(&predicate, limits)?),
+        NameKind::Elements => Some(elements(&predicate, limits)?),
     };
     made.is_none_or(|made| made == predicate).then_some((predicate, kind))
 }
@@ -229,13 +231,13 @@ fn decode_operand(operator: Operator, bytes: &mut Bytes<'_>) -> Option<Operand> 
     })
 }
 
-/// The predicate with the same question about documents, made anew.
+/// A predicate about documents, built again from its text.
 fn xpath(predicate: &Predicate, limits: &Limits) -> Option<Predicate> {
     let key: XPathKey<'_> = predicate.as_xpath()?;
     Predicate::xpath(key.text(), &key.namespaces(), predicate.weights().unwrap_or_default(), limits).ok()
 }
 
-/// The predicate with the same question about elements, made anew.
+/// A predicate about elements, built again from its text.
 fn elements(predicate: &Predicate, limits: &Limits) -> Option<Predicate> {
     let elements = predicate.as_elements()?;
     let inner = read_inner(elements.text).ok()?;

@@ -11,7 +11,7 @@ use crate::strings::Strings;
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NameKind {
     /// An attribute of events, or a term.
     Attribute,
     /// What a document satisfies.
@@ -30,11 +30,11 @@ pub struct NameTable {
 struct Name {
     name: Arc<str>,
     /// What it stands for, if it is one; found out when an expression is read.
-    kind: OnceLock<Option<Kind>>,
+    kind: OnceLock<Option<NameKind>>,
 }
 
 impl NameTable {
-    pub(super) fn get(&self, number: u64) -> Option<(&Arc<str>, Kind)> {
+    pub(super) fn get(&self, number: u64) -> Option<(&Arc<str>, NameKind)> {
         let Name { name, kind } = self.names.get(usize::try_from(number).ok()?)?;
         kind.get_or_init(|| kind_of(name)).map(|kind| (name, kind))
     }
@@ -63,16 +63,16 @@ impl NameTable {
 }
 
 /// What a name stands for; `None` if no constructor makes it.
-fn kind_of(name: &Arc<str>) -> Option<Kind> {
+fn kind_of(name: &Arc<str>) -> Option<NameKind> {
     if is_satisfied(name) {
-        Some(Kind::XPath)
+        Some(NameKind::XPath)
     } else if list_of(name).is_some() {
-        Some(Kind::Elements)
+        Some(NameKind::Elements)
     } else if is_hidden(name) {
         let term = Term::from_name(name).ok().filter(|term| !term.is_constant())?;
-        (term.name() == *name).then_some(Kind::Attribute)
+        (term.name() == *name).then_some(NameKind::Attribute)
     } else {
-        check_name(name, &Limits::none()).ok().map(|()| Kind::Attribute)
+        check_name(name, &Limits::none()).ok().map(|()| NameKind::Attribute)
     }
 }
 

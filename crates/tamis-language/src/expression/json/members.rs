@@ -112,7 +112,7 @@ impl Members {
                 Predicate::elements(quantifier, &list, &inner, self.weight.as_slice(), limits)
             }
             _ => Err(Error::expression(
-                "a question about elements has `any`, `all` or `none`, `where`, and beside them `weight` only",
+                "a predicate about elements has `any`, `all` or `none`, `where`, and beside them `weight` only",
             )),
         }
     }
@@ -136,7 +136,7 @@ impl Members {
             attribute.is_some() || term.is_some() || right.is_some() || operator.is_some() || value.is_some();
         let (Some(xpath), false) = (xpath, others || values.is_some() || weights.is_some()) else {
             let message =
-                "a question to a document has `xpath`, and beside it `namespaces` and `weight` only";
+                "a predicate about a document has `xpath`, and beside it `namespaces` and `weight` only";
             return Err(Error::expression(message));
         };
         let namespaces = namespaces.unwrap_or_default();

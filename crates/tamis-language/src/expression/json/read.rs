@@ -267,11 +267,11 @@ impl Reader<'_> {
             || format!("an object of one member, which is one of {}", CONSTANT_KEYWORDS.join(", "));
         let keyword = self.json.known_object().map(|keyword| keyword.map(str::to_owned));
         let keyword = keyword.map_err(|error| self.malformed(&error))?;
-        let Some(kind) = keyword.as_deref().and_then(ConstantType::from_keyword) else {
+        let Some(constant_type) = keyword.as_deref().and_then(ConstantType::from_keyword) else {
             return Err(self.wrong(&expected()));
         };
         let text = self.string("the constant's text as a string")?;
-        let value = kind.read(&text);
+        let value = constant_type.read(&text);
         let value =
             value.map_err(|reason| Error::expression(format!("{reason} (before {})", self.place())))?;
         let next = self.json.next_key().map(|key| key.is_some());
@@ -288,7 +288,7 @@ impl Reader<'_> {
         if self.peek()? != Peek::Object {
             return Err(self.wrong(EXPECTED));
         }
-        let (mut plain, mut function, mut arguments, mut kind) = (None, None, None, None);
+        let (mut plain, mut function, mut arguments, mut type_name) = (None, None, None, None);
         let mut key = self.json.known_object().map(|key| key.map(str::to_owned));
         while let Some(name) = key.map_err(|error| self.malformed(&error))? {
             let repeated = match name.as_str() {
@@ -306,7 +306,7 @@ impl Reader<'_> {
                     plain.replace(Term::Attribute(IT.into())).is_some()
                 }
                 "function" => function.replace(self.string("the function's name as a string")?).is_some(),
-                "type" => kind.replace(self.string("the type's name as a string")?).is_some(),
+                "type" => type_name.replace(self.string("the type's name as a string")?).is_some(),
                 "arguments" => {
                     if self.peek()? != Peek::Array {
                         return Err(self.wrong("an array of terms"));
@@ -327,11 +327,11 @@ impl Reader<'_> {
             key = self.json.next_key().map(|key| key.map(str::to_owned));
         }
         let (function, arguments) = match (plain, function, arguments) {
-            (Some(plain), None, None) if kind.is_none() => return Ok(plain),
+            (Some(plain), None, None) if type_name.is_none() => return Ok(plain),
             (None, Some(function), Some(arguments)) => (function, arguments),
             _ => return Err(self.wrong(EXPECTED)),
         };
-        let term = Term::named(&function, kind.as_deref(), arguments, self.limits);
+        let term = Term::named(&function, type_name.as_deref(), arguments, self.limits);
         term.map_err(|error| self.place_error(error))
     }
 

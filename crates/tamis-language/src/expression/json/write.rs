@@ -190,8 +190,8 @@ fn write_term(out: &mut String, term: &Term) {
                 write_term(out, argument);
             }
             out.push(']');
-            if let Function::Cast(kind) = function {
-                let _ = write!(out, r#","type":"{}""#, kind.name());
+            if let Function::Cast(to) = function {
+                let _ = write!(out, r#","type":"{}""#, to.name());
             }
             out.push('}');
         }

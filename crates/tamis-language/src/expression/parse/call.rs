@@ -4,7 +4,7 @@ use super::Parser;
 use crate::error::{Error, Result};
 use crate::expression::elements::{DEEPEST, Quantifier};
 use crate::expression::keywords::TWO_ARGUMENTS;
-use crate::expression::lex::{Kind, Token};
+use crate::expression::lex::{Token, TokenKind};
 use crate::expression::predicate::{Operand, Operator, Predicate};
 use crate::expression::term::Term;
 use crate::limits;
@@ -25,14 +25,14 @@ impl Parser<'_> {
         }
         let before = self.lexer.position();
         self.advance()?;
-        if self.token.kind != Kind::Open {
+        if self.token.kind != TokenKind::Open {
             self.lexer.restart(before);
             self.token = start;
             return Ok(false);
         }
         if is("xpath") {
             if self.in_list {
-                return Err(self.error_at(start, "`xpath`".into(), "a question about the element", None));
+                return Err(self.error_at(start, "`xpath`".into(), "a predicate about the element", None));
             }
             self.xpath(start)?;
         } else if let Some(quantifier) = quantifier {
@@ -40,9 +40,9 @@ impl Parser<'_> {
         } else if let Some((operator, _)) = two {
             self.advance()?;
             let left = self.term()?;
-            self.expect(Kind::Comma, "`,` and what to look for")?;
+            self.expect(TokenKind::Comma, "`,` and what to look for")?;
             let right = self.term()?;
-            self.expect(Kind::Close, "an operator or `)`")?;
+            self.expect(TokenKind::Close, "an operator or `)`")?;
             self.compare(start, left, operator, false, right)?;
         } else {
             self.advance()?;
@@ -52,10 +52,10 @@ impl Parser<'_> {
                 return Err(self.error_at(place, self.describe(place), "the name of an attribute", None));
             }
             let expected = match self.token.kind {
-                Kind::Comma => "`)`; `any(list, condition)` tests the elements of a list",
+                TokenKind::Comma => "`)`; `any(list, condition)` tests the elements of a list",
                 _ => "`)`",
             };
-            self.expect(Kind::Close, expected)?;
+            self.expect(TokenKind::Close, expected)?;
             self.ask(start, &term, Operator::Exists, is("missing"), Operand::Nothing, &[])?;
         }
         Ok(true)
@@ -68,7 +68,7 @@ impl Parser<'_> {
         let Term::Attribute(list) = self.term()? else {
             return Err(self.error_at(place, self.describe(place), "the name of a list", None));
         };
-        self.expect(Kind::Comma, "`,` and the condition on the elements")?;
+        self.expect(TokenKind::Comma, "`,` and the condition on the elements")?;
         let allowed = self.limits.element_depth.min(DEEPEST);
         limits::check("nesting of `any`, `all` and `none`", "element_depth", self.lists + 1, allowed)?;
         let outer = (std::mem::take(&mut self.assembler), std::mem::take(&mut self.frames), self.in_list);
@@ -78,7 +78,7 @@ impl Parser<'_> {
         self.lists -= 1;
         let inner = std::mem::take(&mut self.assembler).finish();
         (self.assembler, self.frames, self.in_list) = outer;
-        if self.token.kind != Kind::Close {
+        if self.token.kind != TokenKind::Close {
             return Err(self.error_at(
                 start,
                 "the end of the text".into(),
@@ -103,13 +103,13 @@ impl Parser<'_> {
         let quoted = self.token;
         let text = self.string("an XPath expression in single quotes")?;
         let mut namespaces = Vec::new();
-        while self.token.kind == Kind::Comma {
+        while self.token.kind == TokenKind::Comma {
             self.advance()?;
             let prefix = self.name()?;
-            self.expect(Kind::Equal, "`=` and the namespace of the prefix")?;
+            self.expect(TokenKind::Equal, "`=` and the namespace of the prefix")?;
             namespaces.push((prefix, self.string("a namespace in single quotes")?));
         }
-        self.expect(Kind::Close, "`,` or `)`")?;
+        self.expect(TokenKind::Close, "`,` or `)`")?;
         let weight = self.weight()?;
         let namespaces: Vec<(&str, &str)> =
             namespaces.iter().map(|(prefix, namespace)| (&**prefix, &**namespace)).collect();

@@ -41,11 +41,18 @@ impl Predicate {
         let key = Value::String(inner.to_string().into());
         if quantifier != Quantifier::All {
             let negated = quantifier == Quantifier::None;
-            return Predicate::unchecked(name, Operator::Equal, negated, Operand::One(key), weights, limits);
+            return Predicate::with_unchecked_name(
+                name,
+                Operator::Equal,
+                negated,
+                Operand::One(key),
+                weights,
+                limits,
+            );
         }
         let weights: Vec<f64> = weights.iter().flat_map(|weight| [*weight, *weight]).collect();
         let operand = Operand::Set(vec![Value::from(EMPTY), key]);
-        Predicate::unchecked(name, Operator::In, false, operand, &weights, limits)
+        Predicate::with_unchecked_name(name, Operator::In, false, operand, &weights, limits)
     }
 
     /// The condition on the elements of a list.

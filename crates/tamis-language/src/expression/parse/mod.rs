@@ -2,7 +2,7 @@
 //!
 //! A hand-written operator-precedence parser with one explicit stack: linear in the text, and as deep as the limits
 //! allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. This file connects children; `predicate`
-//! parses one, `plain` the most frequent ones, and `question` those that are written as functions.
+//! parses one, `plain` the most frequent ones, and `call` those that are written as functions.
 
 mod call;
 mod elements;
@@ -14,7 +14,7 @@ use std::ops::{Deref, DerefMut};
 pub use elements::read_inner;
 
 use super::keywords::{OPERATOR_KEYWORDS, nearest};
-use super::lex::{Kind, Token};
+use super::lex::{Token, TokenKind};
 use super::predicate::{Operand, Operator};
 use super::reader::Reader;
 use super::term::{Function, Term, Type};
@@ -110,7 +110,7 @@ impl Parser<'_> {
                     break;
                 }
                 match self.token.kind {
-                    Kind::Close => {
+                    TokenKind::Close => {
                         self.close_chains(0);
                         match self.frames.pop() {
                             Some(Frame::Group(_)) => self.advance()?,
@@ -122,13 +122,13 @@ impl Parser<'_> {
                             }
                         }
                     }
-                    Kind::Semicolon if self.lists == 0 => {
+                    TokenKind::Semicolon if self.lists == 0 => {
                         self.advance()?;
-                        if self.token.kind != Kind::End {
+                        if self.token.kind != TokenKind::End {
                             return Err(self.unexpected("the end of the text after `;`"));
                         }
                     }
-                    Kind::End => {
+                    TokenKind::End => {
                         self.close_chains(0);
                         return match self.frames.pop() {
                             None => Ok(()),
@@ -151,9 +151,9 @@ impl Parser<'_> {
     fn child(&mut self) -> Result<()> {
         loop {
             match self.token.kind {
-                Kind::Open => self.push(Frame::Group(self.token))?,
-                Kind::Not => self.push(Frame::Not)?,
-                Kind::Name if self.at_keyword("not") => self.push(Frame::Not)?,
+                TokenKind::Open => self.push(Frame::Group(self.token))?,
+                TokenKind::Not => self.push(Frame::Not)?,
+                TokenKind::Name if self.at_keyword("not") => self.push(Frame::Not)?,
                 _ => break,
             }
             self.advance()?;
@@ -163,7 +163,7 @@ impl Parser<'_> {
         // A term alone in parentheses may be an operand of a larger one: `(a + b) * 2 > 3`.
         while let Some(term) = bare {
             let closes =
-                self.token.kind == Kind::Close && matches!(self.frames.last(), Some(Frame::Group(_)));
+                self.token.kind == TokenKind::Close && matches!(self.frames.last(), Some(Frame::Group(_)));
             if !closes {
                 return self.bare(start, &term);
             }
@@ -173,7 +173,7 @@ impl Parser<'_> {
             if self.continues_term() {
                 let term = self.term_from(term, 1)?;
                 bare = self.asked(start, term)?;
-            } else if matches!(self.token.kind, Kind::Close) {
+            } else if matches!(self.token.kind, TokenKind::Close) {
                 bare = Some(term);
             } else {
                 self.frames.extend(group);
@@ -188,10 +188,20 @@ impl Parser<'_> {
     /// Whether what follows belongs to the term before it.
     fn continues_term(&self) -> bool {
         match self.token.kind {
-            Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent | Kind::Same => true,
-            Kind::Equal | Kind::NotEqual | Kind::Less | Kind::AtMost | Kind::Greater | Kind::AtLeast => true,
-            Kind::Number => self.text[self.token.range()].starts_with(['-', '+']),
-            Kind::Name => {
+            TokenKind::Plus
+            | TokenKind::Minus
+            | TokenKind::Star
+            | TokenKind::Slash
+            | TokenKind::Percent
+            | TokenKind::Same => true,
+            TokenKind::Equal
+            | TokenKind::NotEqual
+            | TokenKind::Less
+            | TokenKind::AtMost
+            | TokenKind::Greater
+            | TokenKind::AtLeast => true,
+            TokenKind::Number => self.text[self.token.range()].starts_with(['-', '+']),
+            TokenKind::Name => {
                 OPERATOR_KEYWORDS.iter().any(|(keyword, ..)| self.at_keyword(keyword))
                     || self.at_keyword("is")
                     || self.at_keyword("not")
@@ -245,9 +255,9 @@ impl Parser<'_> {
 
     fn connective(&self) -> Option<Connective> {
         match self.token.kind {
-            Kind::And => Some(Connective::And),
-            Kind::Or => Some(Connective::Or),
-            Kind::Name => {
+            TokenKind::And => Some(Connective::And),
+            TokenKind::Or => Some(Connective::Or),
+            TokenKind::Name => {
                 let keyword = self.token_text();
                 if keyword.eq_ignore_ascii_case("and") {
                     Some(Connective::And)
@@ -297,18 +307,18 @@ impl Parser<'_> {
             keywords.extend(OPERATOR_KEYWORDS.map(|(keyword, ..)| keyword));
             keywords.extend(["is", "not"]);
             "an operator such as `=`, `in` or `between`, or `and`, `or`, `xor`, `xnor`"
-        } else if self.token.kind == Kind::Comma && previous.ends_with(|c: char| c.is_ascii_digit()) {
+        } else if self.token.kind == TokenKind::Comma && previous.ends_with(|c: char| c.is_ascii_digit()) {
             "`and`, `or`, `xor`, `xnor` or the end of the text (the digits of a number have no separators)"
         } else {
             "`and`, `or`, `xor`, `xnor` or the end of the text"
         };
         let mut suggestion = match self.token.kind {
-            Kind::Name => nearest(self.token_text(), &keywords),
+            TokenKind::Name => nearest(self.token_text(), &keywords),
             _ => None,
         };
         if suggestion.is_none() && bare {
             suggestion = match self.token.kind {
-                Kind::Open => nearest(previous, &["exists", "missing", "not", "xpath"]),
+                TokenKind::Open => nearest(previous, &["exists", "missing", "not", "xpath"]),
                 _ => nearest(previous, &["not"]),
             };
         }

@@ -6,7 +6,7 @@
 use super::{Parser, TRUTHS};
 use crate::error::{Error, Result};
 use crate::expression::keywords::{OPERATOR_KEYWORDS, RESERVED, may_mean};
-use crate::expression::lex::{Kind, Lexer, Token};
+use crate::expression::lex::{Lexer, Token, TokenKind};
 use crate::expression::predicate::{Operand, Operator, Predicate, Takes};
 use crate::expression::term::{Comparison, Function, Term, lower};
 use crate::expression::tree::Connective;
@@ -27,12 +27,12 @@ impl Parser<'_> {
         limits::check("operators and predicates", "nodes", self.assembler.len() + 1, self.limits.nodes)?;
         let start = self.token;
         match start.kind {
-            Kind::Name if !may_mean(self.token_text()) => {
+            TokenKind::Name if !may_mean(self.token_text()) => {
                 if self.plain(start)? {
                     return Ok(None);
                 }
             }
-            Kind::Name => {
+            TokenKind::Name => {
                 let name = self.token_text();
                 for (keyword, value) in [("true", true), ("false", false)] {
                     if name.eq_ignore_ascii_case(keyword) {
@@ -64,8 +64,12 @@ impl Parser<'_> {
                     return Ok(None);
                 }
             }
-            Kind::QuotedName | Kind::Number | Kind::String | Kind::Minus | Kind::Plus => {}
-            Kind::End if self.assembler.len() == 0 && self.frames.is_empty() => {
+            TokenKind::QuotedName
+            | TokenKind::Number
+            | TokenKind::String
+            | TokenKind::Minus
+            | TokenKind::Plus => {}
+            TokenKind::End if self.assembler.len() == 0 && self.frames.is_empty() => {
                 return Err(self.unexpected("an expression"));
             }
             _ => return Err(self.unexpected("a predicate, `not` or `(`")),
@@ -77,12 +81,12 @@ impl Parser<'_> {
     /// The comparison at this position.
     pub(super) fn comparison(&self) -> Option<(Operator, bool)> {
         match self.token.kind {
-            Kind::Equal => Some((Operator::Equal, false)),
-            Kind::NotEqual => Some((Operator::Equal, true)),
-            Kind::Less => Some((Operator::Less, false)),
-            Kind::AtMost => Some((Operator::AtMost, false)),
-            Kind::Greater => Some((Operator::Greater, false)),
-            Kind::AtLeast => Some((Operator::AtLeast, false)),
+            TokenKind::Equal => Some((Operator::Equal, false)),
+            TokenKind::NotEqual => Some((Operator::Equal, true)),
+            TokenKind::Less => Some((Operator::Less, false)),
+            TokenKind::AtMost => Some((Operator::AtMost, false)),
+            TokenKind::Greater => Some((Operator::Greater, false)),
+            TokenKind::AtLeast => Some((Operator::AtLeast, false)),
             _ => None,
         }
     }
@@ -98,7 +102,7 @@ impl Parser<'_> {
             let negated = self.take_sameness()?;
             return self.same(start, Some(term), negated).map(|()| None);
         }
-        if self.token.kind != Kind::Name {
+        if self.token.kind != TokenKind::Name {
             return Ok(Some(term));
         }
         if self.at_keyword("is") {
@@ -181,7 +185,9 @@ impl Parser<'_> {
 
     fn refuse_weight(&self) -> Result<()> {
         match self.token.kind {
-            Kind::Caret => Err(self.unexpected("no weight: it follows a constant or a set, never a term")),
+            TokenKind::Caret => {
+                Err(self.unexpected("no weight: it follows a constant or a set, never a term"))
+            }
             _ => Ok(()),
         }
     }
@@ -190,7 +196,7 @@ impl Parser<'_> {
     pub(super) fn is_sameness(&self) -> bool {
         let mut lexer = Lexer::at(self.text, self.token.end);
         let mut next = || lexer.next().map_or("", |token| &self.text[token.range()]);
-        self.token.kind == Kind::Same
+        self.token.kind == TokenKind::Same
             || self.at_keyword("is")
                 && match next() {
                     name if name.eq_ignore_ascii_case("not") => next().eq_ignore_ascii_case("distinct"),
@@ -200,7 +206,7 @@ impl Parser<'_> {
 
     /// Parses `<=>` or `is [not] distinct from`; returns whether it is negated.
     pub(super) fn take_sameness(&mut self) -> Result<bool> {
-        if self.token.kind == Kind::Same {
+        if self.token.kind == TokenKind::Same {
             self.advance()?;
             return Ok(false);
         }
@@ -293,7 +299,7 @@ impl Parser<'_> {
             }
             Operator::Between => {
                 let low = self.term()?;
-                if self.token.kind != Kind::And && !self.at_keyword("and") {
+                if self.token.kind != TokenKind::And && !self.at_keyword("and") {
                     return Err(self.expected_keyword("`and` between the two ends", &["and"]));
                 }
                 self.advance()?;
@@ -372,14 +378,14 @@ impl Parser<'_> {
 
     fn set(&mut self) -> Result<(Vec<Value>, Vec<f64>)> {
         let (mut values, mut weights) = (Vec::new(), Vec::new());
-        if let Some(kind @ ConstantType::Cidr) = self.constant_type() {
+        if let Some(constant_type @ ConstantType::Cidr) = self.constant_type() {
             // `a in cidr '10.0.0.0/8'` needs no parentheses.
-            values.push(self.typed_value(kind)?);
+            values.push(self.typed_value(constant_type)?);
             weights.extend(self.weight()?);
             return Ok((values, weights));
         }
-        self.expect(Kind::Open, "`(` and the values of the set")?;
-        if self.token.kind == Kind::Close {
+        self.expect(TokenKind::Open, "`(` and the values of the set")?;
+        if self.token.kind == TokenKind::Close {
             self.advance()?;
             return Ok((values, weights));
         }
@@ -391,8 +397,8 @@ impl Parser<'_> {
                 weights.push(weight);
             }
             match self.token.kind {
-                Kind::Comma => self.advance()?,
-                Kind::Close => break,
+                TokenKind::Comma => self.advance()?,
+                TokenKind::Close => break,
                 _ => return Err(self.unexpected("`,` or `)`")),
             }
         }
@@ -406,7 +412,7 @@ impl Parser<'_> {
     /// A value of a set: a constant, or a term of constants.
     fn set_value(&mut self) -> Result<Value> {
         let place = self.token;
-        if matches!(place.kind, Kind::String | Kind::Number) && self.lexer.is_before_separator() {
+        if matches!(place.kind, TokenKind::String | TokenKind::Number) && self.lexer.is_before_separator() {
             return self.value();
         }
         match self.term()?.settled() {

@@ -59,7 +59,7 @@ impl Function {
                 };
                 Some(Value::Integer(bucket(*value, *buckets, salt)))
             }
-            (Function::Cast(kind), [value]) => cast(*value, kind, context),
+            (Function::Cast(to), [value]) => cast(*value, to, context),
             (Function::Compare(comparison), [left, right]) => {
                 compare(comparison, *left, *right, context).map(Value::Boolean)
             }
@@ -188,8 +188,8 @@ pub fn text_of(value: ValueRef<'_>) -> String {
     }
 }
 
-fn cast(value: ValueRef<'_>, kind: Type, context: &Context<'_>) -> Option<Value> {
-    match (kind, value) {
+fn cast(value: ValueRef<'_>, to: Type, context: &Context<'_>) -> Option<Value> {
+    match (to, value) {
         (Type::String, value) => Some(Value::String(text_of(value).into())),
         (Type::Boolean, ValueRef::Boolean(value)) => Some(Value::Boolean(value)),
         (Type::Boolean, ValueRef::String(text)) => match text.trim() {
@@ -198,7 +198,7 @@ fn cast(value: ValueRef<'_>, kind: Type, context: &Context<'_>) -> Option<Value>
             _ => None,
         },
         (Type::Boolean, ValueRef::Integer(value @ (0 | 1))) => Some(Value::Boolean(value == 1)),
-        (Type::Integer | Type::Decimal | Type::Float, value) => number::cast(value, kind),
+        (Type::Integer | Type::Decimal | Type::Float, value) => number::cast(value, to),
         (Type::Timestamp, value) => context.zone?.moment_of(value).map(Value::Timestamp),
         (Type::Date, value) => time::part(Function::Date, value, context),
         _ => None,

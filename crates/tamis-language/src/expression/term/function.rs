@@ -148,12 +148,12 @@ const MOST_ARGUMENTS: usize = 100;
 impl Type {
     /// The type of this name, whatever its case.
     pub fn from_name(name: &str) -> Option<Type> {
-        TYPES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known)).map(|(_, kind)| *kind)
+        TYPES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known)).map(|(_, known_type)| *known_type)
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        TYPES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+        TYPES.iter().find(|(_, known_type)| *known_type == self).map_or("", |(name, _)| name)
     }
 
     /// All names, for messages.
@@ -216,7 +216,7 @@ impl Function {
         names
     }
 
-    /// Fails if the arguments are too few, too many, or constants of a kind that has no result.
+    /// Fails if the arguments are too few, too many, or constants of a type that has no result.
     pub(super) fn check(self, arguments: &[Term]) -> Result<()> {
         let known = NAMED.iter().find(|(_, function, ..)| *function == self);
         let (name, least, most) = match (self, known) {
@@ -251,7 +251,7 @@ impl Function {
     /// Whether a result that is a number is a float, given whether an argument is.
     pub fn gives_float(self, floating: bool) -> bool {
         match self {
-            Function::Cast(kind) => kind == Type::Float,
+            Function::Cast(to) => to == Type::Float,
             Function::Add | Function::Subtract | Function::Multiply | Function::Divide => floating,
             Function::Remainder | Function::Negate | Function::Abs | Function::Round => floating,
             Function::Floor | Function::Ceil | Function::Coalesce => floating,

@@ -72,14 +72,14 @@ impl Term {
         Term::Attribute(IT.into())
     }
 
-    /// A function by its name; `kind` is the type of `cast`.
-    pub fn named(name: &str, kind: Option<&str>, arguments: Vec<Term>, limits: &Limits) -> Result<Term> {
-        let known = match (name, kind, arguments.len()) {
-            ("cast", Some(kind), _) => match Type::from_name(kind) {
-                Some(kind) => Some(Function::Cast(kind)),
+    /// A function by its name; `type_name` is the type of `cast`.
+    pub fn named(name: &str, type_name: Option<&str>, arguments: Vec<Term>, limits: &Limits) -> Result<Term> {
+        let known = match (name, type_name, arguments.len()) {
+            ("cast", Some(type_name), _) => match Type::from_name(type_name) {
+                Some(to) => Some(Function::Cast(to)),
                 None => {
                     let message =
-                        format!("there is no type `{}`; known are {}", shorten(kind), Type::names());
+                        format!("there is no type `{}`; known are {}", shorten(type_name), Type::names());
                     return Err(Error::expression(message));
                 }
             },

@@ -7,7 +7,7 @@ use super::print::READING;
 use super::{DEEPEST, Term};
 use crate::error::{Error, Result};
 use crate::expression::keywords::{OPERATOR_KEYWORDS, RESERVED, may_mean, nearest};
-use crate::expression::lex::{Kind, Token};
+use crate::expression::lex::{Token, TokenKind};
 use crate::expression::names::{IT, check_name};
 use crate::expression::reader::Reader;
 use crate::expression::recent::shared;
@@ -26,11 +26,11 @@ pub(super) fn read(text: &str) -> Result<Term> {
     let mut parser = Reader::begin(text, &limits)?.inside_list();
     let left = parser.term()?;
     let comparison = match parser.token.kind {
-        Kind::Equal => Some(Comparison::Equal),
-        Kind::Less => Some(Comparison::Less),
-        Kind::AtMost => Some(Comparison::AtMost),
-        Kind::Greater => Some(Comparison::Greater),
-        Kind::AtLeast => Some(Comparison::AtLeast),
+        TokenKind::Equal => Some(Comparison::Equal),
+        TokenKind::Less => Some(Comparison::Less),
+        TokenKind::AtMost => Some(Comparison::AtMost),
+        TokenKind::Greater => Some(Comparison::Greater),
+        TokenKind::AtLeast => Some(Comparison::AtLeast),
         _ => {
             let keywords = OPERATOR_KEYWORDS.iter().find(|(keyword, ..)| parser.at_keyword(keyword));
             let compared = keywords.and_then(|(_, _, spelling)| Comparison::from_spelling(spelling));
@@ -52,7 +52,7 @@ pub(super) fn read(text: &str) -> Result<Term> {
         parser.advance()?;
         term = Term::Call(Function::IsUnknown, vec![term]);
     }
-    parser.expect(Kind::End, "the end of the text")?;
+    parser.expect(TokenKind::End, "the end of the text")?;
     Ok(term)
 }
 
@@ -83,17 +83,18 @@ impl Reader<'_> {
     /// The operator at this position. A sign that was read as part of a number is taken apart.
     fn infix(&mut self) -> Result<Option<(Function, u8)>> {
         let operator = match self.token.kind {
-            Kind::Plus => "+",
-            Kind::Minus => "-",
-            Kind::Star => "*",
-            Kind::Slash => "/",
-            Kind::Percent => "%",
-            Kind::Number if self.text[self.token.range()].starts_with(['-', '+']) => {
+            TokenKind::Plus => "+",
+            TokenKind::Minus => "-",
+            TokenKind::Star => "*",
+            TokenKind::Slash => "/",
+            TokenKind::Percent => "%",
+            TokenKind::Number if self.text[self.token.range()].starts_with(['-', '+']) => {
                 let Token { start, .. } = self.token;
-                let kind = if self.text.as_bytes()[start] == b'-' { Kind::Minus } else { Kind::Plus };
+                let kind =
+                    if self.text.as_bytes()[start] == b'-' { TokenKind::Minus } else { TokenKind::Plus };
                 self.token = Token { kind, start, end: start + 1 };
                 self.lexer.restart(start + 1);
-                if kind == Kind::Minus { "-" } else { "+" }
+                if kind == TokenKind::Minus { "-" } else { "+" }
             }
             _ => return Ok(None),
         };
@@ -135,26 +136,26 @@ impl Reader<'_> {
     fn unary(&mut self) -> Result<Term> {
         let place = self.token;
         match self.token.kind {
-            Kind::Minus => {
+            TokenKind::Minus => {
                 self.advance()?;
                 self.deeper()?;
                 let term = self.unary()?;
                 self.term_depth -= 1;
                 self.call(place, Function::Negate, vec![term])
             }
-            Kind::Plus => {
+            TokenKind::Plus => {
                 self.advance()?;
                 self.deeper()?;
                 let term = self.unary()?;
                 self.term_depth -= 1;
                 Ok(term)
             }
-            Kind::Open => {
+            TokenKind::Open => {
                 self.advance()?;
                 self.deeper()?;
                 let term = self.term()?;
                 self.term_depth -= 1;
-                self.expect(Kind::Close, "an operator or `)`")?;
+                self.expect(TokenKind::Close, "an operator or `)`")?;
                 Ok(term)
             }
             _ => self.primary(),
@@ -164,20 +165,20 @@ impl Reader<'_> {
     fn primary(&mut self) -> Result<Term> {
         let place = self.token;
         match place.kind {
-            Kind::QuotedName => {
+            TokenKind::QuotedName => {
                 let name = shared(&place.unquoted(self.text));
                 check_name(&name, self.limits).map_err(|error| self.locate(place, error))?;
                 self.advance()?;
                 Ok(Term::Attribute(name))
             }
-            Kind::Name => {
+            TokenKind::Name => {
                 if may_mean(self.token_text())
                     && let Some(term) = self.keyword_constant()?
                 {
                     return Ok(term);
                 }
                 self.advance()?;
-                if self.token.kind == Kind::Open {
+                if self.token.kind == TokenKind::Open {
                     return self.function(place);
                 }
                 let name = &self.text[place.range()];
@@ -186,7 +187,7 @@ impl Reader<'_> {
                 }
                 Ok(Term::Attribute(shared(name)))
             }
-            Kind::Number => {
+            TokenKind::Number => {
                 self.check_date()?;
                 self.value().map(Term::Constant)
             }
@@ -198,7 +199,7 @@ impl Reader<'_> {
     fn check_date(&self) -> Result<()> {
         let sign = usize::from(self.text[self.token.range()].starts_with(['-', '+']));
         let start = self.token.start + sign;
-        let Some((length, kind)) = date_length(&self.text[start..]) else { return Ok(()) };
+        let Some((length, keyword)) = date_length(&self.text[start..]) else { return Ok(()) };
         let place = Token { start, end: start + length, ..self.token };
         let written = &self.text[place.range()];
         // The constant wants two digits for the month and the day.
@@ -206,7 +207,7 @@ impl Reader<'_> {
         let mut part = || parts.next().unwrap_or_default();
         let (year, month, day) = (part(), part(), part());
         let short = day.bytes().take_while(u8::is_ascii_digit).count() == 1;
-        let constant = format!("{kind} '{year}-{month:0>2}-{}{day}'", if short { "0" } else { "" });
+        let constant = format!("{keyword} '{year}-{month:0>2}-{}{day}'", if short { "0" } else { "" });
         let expected = "a time as a typed constant, or spaces around the minus signs of a subtraction";
         Err(self.error_at(place, format!("`{written}`"), expected, Some(&constant)))
     }
@@ -238,12 +239,12 @@ impl Reader<'_> {
         self.advance()?;
         self.deeper()?;
         let mut arguments = Vec::new();
-        if self.token.kind != Kind::Close {
+        if self.token.kind != TokenKind::Close {
             loop {
                 arguments.push(self.term()?);
                 match self.token.kind {
-                    Kind::Comma => self.advance()?,
-                    Kind::Close => break,
+                    TokenKind::Comma => self.advance()?,
+                    TokenKind::Close => break,
                     _ => return Err(self.unexpected("an operator, `,` or `)`")),
                 }
             }
@@ -262,13 +263,13 @@ impl Reader<'_> {
         if !self.take_keyword("as")? {
             return Err(self.unexpected("`as` and a type"));
         }
-        let kind = if self.token.kind == Kind::Name { Type::from_name(self.token_text()) } else { None };
-        let Some(kind) = kind else {
+        let to = if self.token.kind == TokenKind::Name { Type::from_name(self.token_text()) } else { None };
+        let Some(to) = to else {
             return Err(self.unexpected(&format!("a type: {}", Type::names())));
         };
         self.advance()?;
-        self.expect(Kind::Close, "`)`")?;
-        self.call(place, Function::Cast(kind), vec![term])
+        self.expect(TokenKind::Close, "`)`")?;
+        self.call(place, Function::Cast(to), vec![term])
     }
 
     fn call(&self, place: Token, function: Function, arguments: Vec<Term>) -> Result<Term> {

@@ -9,7 +9,7 @@ use crate::expression::lex::name_length;
 use crate::expression::names::{MARK, is_hidden, list_of};
 use crate::value::write_quoted;
 
-/// The prefix of the text of a reading; it is followed by the kind and the argument.
+/// The prefix of the text of a reading; it is followed by the reading's letter and the argument.
 pub(super) const READING: char = '\u{2}';
 
 /// How tightly unary minus binds, and what needs no parentheses at all.
@@ -29,8 +29,8 @@ impl fmt::Display for Term {
                 let minus = matches!(&arguments[0], Term::Call(Function::Negate, _));
                 argument(f, &arguments[0], if minus { ATOM } else { UNARY })
             }
-            Term::Call(Function::Cast(kind), arguments) => {
-                write!(f, "cast({} as {})", arguments[0], kind.name())
+            Term::Call(Function::Cast(to), arguments) => {
+                write!(f, "cast({} as {})", arguments[0], to.name())
             }
             Term::Call(Function::IsUnknown, arguments) => write!(f, "{} is unknown", arguments[0]),
             Term::Call(Function::Compare(comparison), arguments) => {

@@ -61,7 +61,7 @@ pub(super) struct OpenElement {
 
 /// The progress of reading a document.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ReadProgress {
     /// The position in the text.
     offset: usize,
     prolog: Prolog,
@@ -79,20 +79,20 @@ pub fn read(document: &mut Document, text: &str, limits: &Limits) -> Result<()> 
 }
 
 /// Prepares for a document.
-pub fn begin(document: &mut Document, limits: &Limits) -> Progress {
+pub fn begin(document: &mut Document, limits: &Limits) -> ReadProgress {
     if document.names.len() > limits.names {
         document.names.clear();
     }
     read_nothing(document);
     let names = document.names.len();
-    Progress { offset: 0, prolog: Prolog::default(), rooted: false, names, budget: limits.expansion }
+    ReadProgress { offset: 0, prolog: Prolog::default(), rooted: false, names, budget: limits.expansion }
 }
 
 /// Continues up to `end`. The text may grow afterwards, unless this is the `last` call. The part
 /// before `end` consists of complete tags and the text between them.
 pub fn read_up_to(
     document: &mut Document,
-    progress: &mut Progress,
+    progress: &mut ReadProgress,
     text: &str,
     end: usize,
     last: bool,
@@ -193,7 +193,7 @@ pub(super) struct Session<'s> {
 }
 
 impl<'s> Session<'s> {
-    fn document(&mut self, progress: &mut Progress, end: usize) -> Result<()> {
+    fn document(&mut self, progress: &mut ReadProgress, end: usize) -> Result<()> {
         let text = self.text;
         let marks = leading_marks(&text[self.base..end]);
         if !marks.is_empty() {

@@ -10,7 +10,7 @@ mod tests;
 use std::sync::Arc;
 
 use super::lex::{Spanned, Token, lex};
-use super::{Comparison, Function, Kind, NodeId, Operation, Type, Variable, XPath, XPathNode};
+use super::{Comparison, Function, NodeId, Operation, Type, Variable, XPath, XPathKind, XPathNode};
 use crate::Limits;
 use crate::characters::is_ncname;
 use crate::error::check_limit as check;
@@ -112,7 +112,7 @@ impl<'t> Parser<'t> {
     fn push(
         &mut self,
         first: usize,
-        kind: Kind,
+        kind: XPathKind,
         result: Type,
         children: &[NodeId],
         positional: bool,
@@ -156,9 +156,13 @@ impl<'t> Parser<'t> {
             let children = [left, right];
             left = match operator {
                 Infix::Or | Infix::And => self.connective(first, operator, left, right)?,
-                Infix::Compare(comparison) => {
-                    self.push(first, Kind::Compare(comparison, left, right), Type::Boolean, &children, false)?
-                }
+                Infix::Compare(comparison) => self.push(
+                    first,
+                    XPathKind::Compare(comparison, left, right),
+                    Type::Boolean,
+                    &children,
+                    false,
+                )?,
                 Infix::Arithmetic(operation) => {
                     let chained = chain == Some((found, left));
                     let node = self.arithmetic(first, operation, left, right, chained)?;
@@ -194,7 +198,7 @@ impl<'t> Parser<'t> {
     fn connective(&mut self, first: usize, operator: Infix, left: NodeId, right: NodeId) -> Result<NodeId> {
         let same = self.nodes[left as usize].range.0 == self.tokens[first].1.start as u32;
         let joined = match (&operator, &mut self.nodes[left as usize].kind) {
-            (Infix::Or, Kind::Or(operands)) | (Infix::And, Kind::And(operands)) if same => {
+            (Infix::Or, XPathKind::Or(operands)) | (Infix::And, XPathKind::And(operands)) if same => {
                 operands.push(right);
                 true
             }
@@ -204,7 +208,8 @@ impl<'t> Parser<'t> {
             return self.extend(first, left, right);
         }
         let operands = vec![left, right];
-        let kind = if matches!(operator, Infix::Or) { Kind::Or(operands) } else { Kind::And(operands) };
+        let kind =
+            if matches!(operator, Infix::Or) { XPathKind::Or(operands) } else { XPathKind::And(operands) };
         self.push(first, kind, Type::Boolean, &[left, right], false)
     }
 
@@ -218,11 +223,11 @@ impl<'t> Parser<'t> {
         right: NodeId,
         chained: bool,
     ) -> Result<NodeId> {
-        if chained && let Kind::Arithmetic(_, rest) = &mut self.nodes[left as usize].kind {
+        if chained && let XPathKind::Arithmetic(_, rest) = &mut self.nodes[left as usize].kind {
             rest.push((operation, right));
             return self.extend(first, left, right);
         }
-        let kind = Kind::Arithmetic(left, vec![(operation, right)]);
+        let kind = XPathKind::Arithmetic(left, vec![(operation, right)]);
         self.push(first, kind, Type::Number, &[left, right], false)
     }
 
@@ -253,7 +258,7 @@ impl<'t> Parser<'t> {
         // An even number of signs still converts the operand to a number.
         let times = if minus > 0 { 2 - minus % 2 } else { 0 };
         for _ in 0..times {
-            node = self.push(first, Kind::Negate(node), Type::Number, &[node], false)?;
+            node = self.push(first, XPathKind::Negate(node), Type::Number, &[node], false)?;
         }
         Ok(node)
     }
@@ -273,7 +278,7 @@ impl<'t> Parser<'t> {
             operands.push(operand);
         }
         let children = operands.clone();
-        self.push(first, Kind::Union(operands), Type::Nodes, &children, false)
+        self.push(first, XPathKind::Union(operands), Type::Nodes, &children, false)
     }
 
     fn expect_nodes(&self, node: NodeId, token: usize, taker: &str) -> Result<()> {
@@ -294,10 +299,10 @@ impl<'t> Parser<'t> {
             return Err(self.error(first, found, "a variable given in `variables`".into(), None));
         };
         let (kind, result) = match value {
-            Variable::String(text) => (Kind::String(text.clone()), Type::String),
-            Variable::Number(number) => (Kind::Number(*number), Type::Number),
-            Variable::Boolean(true) => (Kind::Call(Function::True, [].into()), Type::Boolean),
-            Variable::Boolean(false) => (Kind::Call(Function::False, [].into()), Type::Boolean),
+            Variable::String(text) => (XPathKind::String(text.clone()), Type::String),
+            Variable::Number(number) => (XPathKind::Number(*number), Type::Number),
+            Variable::Boolean(true) => (XPathKind::Call(Function::True, [].into()), Type::Boolean),
+            Variable::Boolean(false) => (XPathKind::Call(Function::False, [].into()), Type::Boolean),
         };
         self.at += 1;
         self.push(first, kind, result, &[], false)

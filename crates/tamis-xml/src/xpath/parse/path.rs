@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::lex::Token;
-use super::super::{Axis, Function, Kind, NodeId, Path, Start, Step, Test, Type};
+use super::super::{Axis, Function, NodeId, NodeTest, Path, Start, Step, Type, XPathKind};
 use super::Parser;
 use crate::error::Result;
 
@@ -21,13 +21,13 @@ impl Parser<'_> {
                 inner
             }
             Token::String(text) => {
-                let kind = Kind::String((*text).into());
+                let kind = XPathKind::String((*text).into());
                 self.at += 1;
                 self.push(first, kind, Type::String, &[], false)?
             }
             Token::Variable(name) => self.variable(name)?,
             Token::Number(number) => {
-                let kind = Kind::Number(*number);
+                let kind = XPathKind::Number(*number);
                 self.at += 1;
                 self.push(first, kind, Type::Number, &[], false)?
             }
@@ -96,7 +96,7 @@ impl Parser<'_> {
         let predicates = steps.0.iter().flat_map(|step| step.predicates.iter());
         let children: Vec<NodeId> = inner.into_iter().chain(starts).chain(predicates.copied()).collect();
         let path = Path { start, steps: steps.0.into_boxed_slice() };
-        let node = self.push(first, Kind::Path(path), Type::Nodes, &children, false)?;
+        let node = self.push(first, XPathKind::Path(path), Type::Nodes, &children, false)?;
         self.nodes[node as usize].positional = positional;
         self.nodes[node as usize].contextual = contextual;
         Ok(node)
@@ -114,7 +114,7 @@ impl Parser<'_> {
         loop {
             if self.take("//") {
                 steps.push(
-                    Step { axis: Axis::DescendantOrSelf, test: Test::Node, predicates: [].into() },
+                    Step { axis: Axis::DescendantOrSelf, test: NodeTest::Node, predicates: [].into() },
                     false,
                 );
             } else if !self.take("/") {
@@ -130,7 +130,7 @@ impl Parser<'_> {
     fn step(&mut self, steps: &mut Steps, depth: usize) -> Result<()> {
         for (symbol, axis) in [(".", Axis::Itself), ("..", Axis::Parent)] {
             if self.take(symbol) {
-                steps.push(Step { axis, test: Test::Node, predicates: [].into() }, false);
+                steps.push(Step { axis, test: NodeTest::Node, predicates: [].into() }, false);
                 return Ok(());
             }
         }
@@ -176,23 +176,23 @@ impl Parser<'_> {
         })
     }
 
-    fn test(&mut self) -> Result<Test> {
+    fn test(&mut self) -> Result<NodeTest> {
         let token = self.at;
         let test = match *self.peek() {
-            Token::Any => Test::Any,
-            Token::AnyOf(prefix) => Test::Namespace(self.namespace(prefix)?),
+            Token::Any => NodeTest::Any,
+            Token::AnyOf(prefix) => NodeTest::Namespace(self.namespace(prefix)?),
             Token::Name(prefix, local) if *self.peek_after(1) == Token::Symbol("(") => {
                 self.at += 2;
                 let test = match (prefix, local) {
-                    ("", "node") => Test::Node,
-                    ("", "text") => Test::Text,
-                    ("", "comment") => Test::Comment,
+                    ("", "node") => NodeTest::Node,
+                    ("", "text") => NodeTest::Text,
+                    ("", "comment") => NodeTest::Comment,
                     ("", "processing-instruction") => match *self.peek() {
                         Token::String(target) => {
                             self.at += 1;
-                            Test::Instruction(Some(target.into()))
+                            NodeTest::Instruction(Some(target.into()))
                         }
-                        _ => Test::Instruction(None),
+                        _ => NodeTest::Instruction(None),
                     },
                     _ => {
                         let expected = "a name, `*`, node(), text(), comment() or processing-instruction()";
@@ -205,7 +205,7 @@ impl Parser<'_> {
             }
             Token::Name(prefix, local) => {
                 let namespace = if prefix.is_empty() { "".into() } else { self.namespace(prefix)? };
-                Test::Name { namespace, local: local.into() }
+                NodeTest::Name { namespace, local: local.into() }
             }
             _ => return Err(self.unexpected("a name, `*` or a node type")),
         };
@@ -273,7 +273,8 @@ impl Parser<'_> {
         let positional = matches!(function, Function::Position | Function::Last);
         let children = arguments.clone();
         let own = function.speaks_of_context(arguments.len());
-        let node = self.push(first, Kind::Call(function, arguments.into()), result, &children, positional)?;
+        let node =
+            self.push(first, XPathKind::Call(function, arguments.into()), result, &children, positional)?;
         self.nodes[node as usize].contextual |= own;
         Ok(node)
     }
@@ -289,8 +290,9 @@ struct Steps(Vec<Step>);
 
 impl Steps {
     fn push(&mut self, step: Step, positional: bool) {
-        let bare =
-            |step: &Step, axis| step.axis == axis && step.test == Test::Node && step.predicates.is_empty();
+        let bare = |step: &Step, axis| {
+            step.axis == axis && step.test == NodeTest::Node && step.predicates.is_empty()
+        };
         if bare(&step, Axis::Itself) && !self.0.is_empty() {
             return;
         }

@@ -97,7 +97,7 @@ fn nesting_is_bounded_and_chains_are_not_nesting() {
 #[test]
 fn descendants_are_one_step_unless_counted() {
     let steps = |text: &str| match &read(text).unwrap().node(0).kind {
-        Kind::Path(path) => path.steps.iter().map(|step| step.axis).collect::<Vec<_>>(),
+        XPathKind::Path(path) => path.steps.iter().map(|step| step.axis).collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     };
     assert_eq!(steps("//b"), [Axis::Descendant]);
@@ -105,7 +105,7 @@ fn descendants_are_one_step_unless_counted() {
     let last = |text: &str| {
         let xpath = read(text).unwrap();
         match &xpath.node(xpath.root()).kind {
-            Kind::Path(path) => path.steps.len(),
+            XPathKind::Path(path) => path.steps.len(),
             other => panic!("{other:?}"),
         }
     };

@@ -58,13 +58,13 @@ pub struct Attributes {
     program: ArcSwapOption<Program>,
     /// The terms for which the program was made, ascending.
     roots: Box<[AttributeId]>,
-    settings: Settings,
+    settings: EventSettings,
     held: Mutex<HashSet<AttributeId, ahash::RandomState>>,
 }
 
 /// What holds for all events of an index.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Settings {
+pub(crate) struct EventSettings {
     pub missing: Missing,
     pub limits: Limits,
     pub time_zone: TimeZone,
@@ -85,12 +85,12 @@ impl Drop for Attributes {
 impl Attributes {
     /// No attributes yet, for an index or a graph.
     pub fn new(missing: Missing, limits: &Limits, time_zone: TimeZone) -> Attributes {
-        Attributes::over(Arc::default(), None, Settings { missing, limits: limits.clone(), time_zone })
+        Attributes::over(Arc::default(), None, EventSettings { missing, limits: limits.clone(), time_zone })
     }
 
     /// No attributes yet, in a time zone.
     pub fn in_zone(time_zone: TimeZone) -> Attributes {
-        Attributes::over(Arc::default(), None, Settings { time_zone, ..Settings::default() })
+        Attributes::over(Arc::default(), None, EventSettings { time_zone, ..EventSettings::default() })
     }
 
     /// The time zone of times without an offset, in expressions and in events.
@@ -98,7 +98,7 @@ impl Attributes {
         &self.settings.time_zone
     }
 
-    fn over(table: Arc<Table>, program: Option<Arc<Program>>, settings: Settings) -> Attributes {
+    fn over(table: Arc<Table>, program: Option<Arc<Program>>, settings: EventSettings) -> Attributes {
         let (program, roots, held) = (ArcSwapOption::new(program), Box::default(), Mutex::default());
         Attributes { table, program, roots, settings, held }
     }
@@ -222,7 +222,7 @@ impl Attributes {
         let texts = asked_of_lists(expressions);
         let mut retained: Vec<(Arc<dyn ElementIndex>, &Vec<&str>)> = Vec::new();
         for (list, texts) in &texts {
-            let Settings { missing, limits, time_zone, .. } = &self.settings;
+            let EventSettings { missing, limits, time_zone, .. } = &self.settings;
             let index = self.table.make_elements(&(*list).into(), || make(*missing, limits, time_zone));
             if let Err(error) = index.retain(texts) {
                 retained.iter().for_each(|(index, texts)| index.release(texts));
@@ -243,7 +243,7 @@ impl Attributes {
         }
     }
 
-    pub(super) fn settings(&self) -> &Settings {
+    pub(super) fn settings(&self) -> &EventSettings {
         &self.settings
     }
 

@@ -36,7 +36,7 @@ pub(super) struct Table {
     hierarchies: ArcSwapOption<Hierarchies>,
 }
 
-type Mentions = papaya::HashMap<Prefix, Entry, ahash::RandomState>;
+type Mentions = papaya::HashMap<Prefix, NameEntry, ahash::RandomState>;
 
 /// A name, or a prefix of one up to a dot. Prefixes share the text, so a name takes memory linear in its length
 /// however many dots it has.
@@ -70,7 +70,7 @@ impl Eq for Prefix {}
 
 /// What the table knows about a name or prefix.
 #[derive(Debug, Clone, Default)]
-struct Entry {
+struct NameEntry {
     lease: Option<Arc<Lease>>,
     /// How many mentioned names are below it.
     below: u32,
@@ -107,7 +107,7 @@ struct Named {
 /// Keeps the numbers of names that are looked up from being reused meanwhile.
 #[derive(Debug)]
 pub struct Pin<'a> {
-    mentions: papaya::HashMapRef<'a, Prefix, Entry, ahash::RandomState, papaya::LocalGuard<'a>>,
+    mentions: papaya::HashMapRef<'a, Prefix, NameEntry, ahash::RandomState, papaya::LocalGuard<'a>>,
 }
 
 impl Pin<'_> {
@@ -233,14 +233,14 @@ impl Table {
     }
 
     /// Changes the entries of all prefixes of a name.
-    fn change_above(&self, name: &Arc<str>, change: impl Fn(&mut Entry)) {
+    fn change_above(&self, name: &Arc<str>, change: impl Fn(&mut NameEntry)) {
         for (dot, _) in name.match_indices('.') {
             self.change(name, dot, &change);
         }
     }
 
     /// Changes the entry of a prefix; an entry without content is removed.
-    fn change(&self, name: &Arc<str>, end: usize, change: impl FnOnce(&mut Entry)) {
+    fn change(&self, name: &Arc<str>, end: usize, change: impl FnOnce(&mut NameEntry)) {
         let mentions = self.mentions.pin();
         let mut entry = mentions.get(&name[..end]).cloned().unwrap_or_default();
         change(&mut entry);

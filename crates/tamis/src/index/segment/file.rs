@@ -7,12 +7,12 @@ use std::sync::{Arc, OnceLock};
 use super::Segment;
 use crate::error::{Error, Result};
 use crate::expression::resolve;
-use crate::folder::manifest::Entry;
-use crate::index::algorithm::{Engine, Settings};
+use crate::folder::manifest::FileEntry;
+use crate::index::algorithm::{SegmentMatcher, SegmentSettings};
 use crate::index::columns::MetadataColumns;
 use crate::index::excerpt::Remembered;
 use crate::index::mentioned::Mentioned;
-use crate::index::records::Records;
+use crate::index::stored_subscriptions::StoredSubscriptions;
 use crate::index::terms::{Departed, SegmentTerms};
 use crate::matcher::{Compiled, Scan, Slot};
 use crate::sections::{OpenOptions, Origin, SectionReader, Sections};
@@ -22,7 +22,7 @@ impl Segment {
     /// match; after that, matching does not check.
     pub(super) fn check_file(&self) -> Result<()> {
         match (&self.unverified, &self.engine) {
-            (Some(origin), Engine::Compiled(compiled)) => {
+            (Some(origin), SegmentMatcher::Compiled(compiled)) => {
                 let validated = self.validated.get_or_init(|| compiled.validate());
                 validated.map_err(|reason| origin.damaged(reason))
             }
@@ -33,7 +33,7 @@ impl Segment {
     /// Fails where matching met a text that cannot be read.
     pub(super) fn check_texts(&self) -> Result<()> {
         match &self.engine {
-            Engine::Compiled(compiled) if compiled.is_damaged() => Err(self.damaged()),
+            SegmentMatcher::Compiled(compiled) if compiled.is_damaged() => Err(self.damaged()),
             _ => Ok(()),
         }
     }
@@ -57,10 +57,10 @@ impl Segment {
     /// Lays the segment down in a file, and returns whether its matcher is there too: that of a small
     /// segment is built again when it is opened.
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) -> bool {
-        self.records.write(sections);
+        self.stored.write(sections);
         self.metadata_columns.write(sections);
         match &self.engine {
-            Engine::Compiled(compiled) => {
+            SegmentMatcher::Compiled(compiled) => {
                 compiled.write(sections);
                 true
             }
@@ -69,23 +69,28 @@ impl Segment {
     }
 
     /// Finds a segment in a file.
-    pub fn open(path: &Path, entry: &Entry, options: OpenOptions, settings: Settings<'_>) -> Result<Segment> {
+    pub fn open(
+        path: &Path,
+        entry: &FileEntry,
+        options: OpenOptions,
+        settings: SegmentSettings<'_>,
+    ) -> Result<Segment> {
         let mut reader = SectionReader::open(path, &entry.checksum, options)?;
-        let Settings { attributes, missing, declared, .. } = settings;
-        let records = Records::read(&mut reader)?;
-        let slots = records.len();
+        let SegmentSettings { attributes, missing, declared, .. } = settings;
+        let stored = StoredSubscriptions::read(&mut reader)?;
+        let slots = stored.len();
         let mut segment = Segment {
-            records,
+            stored,
             metadata_columns: MetadataColumns::read(&mut reader, declared, slots, options.verify)?,
             declared: Arc::clone(declared),
             remembered: Remembered::default(),
             tiers: OnceLock::new(),
-            engine: Engine::Scan(Scan::new([], attributes, missing)),
+            engine: SegmentMatcher::Scan(Scan::new([], attributes, missing)),
             expression_stats: OnceLock::new(),
             #[cfg(feature = "arrow")]
             asked_nulls: OnceLock::new(),
             scores: OnceLock::new(),
-            patterns: OnceLock::new(),
+            regular_expressions: OnceLock::new(),
             names: attributes.clone(),
             terms: SegmentTerms::default(),
             departed: Departed::new(attributes),
@@ -112,7 +117,7 @@ impl Segment {
                 resolved.names_of_unknowns().iter().for_each(|name| _ = attributes.intern(name));
                 segment.terms.learn(&resolved);
             }
-            Engine::Compiled(Box::new(read))
+            SegmentMatcher::Compiled(Box::new(read))
         } else {
             let slots = 0..segment.len() as Slot;
             let expressions = slots.map(|slot| segment.expression(slot)).collect::<Result<Vec<_>>>()?;
@@ -124,7 +129,7 @@ impl Segment {
                 mentioned.add(expression);
             }
             mentioned.intern(attributes);
-            Engine::new(expressions.iter(), |slot| segment.boost(slot), settings)?
+            SegmentMatcher::new(expressions.iter(), |slot| segment.boost(slot), settings)?
         };
         Ok(segment)
     }

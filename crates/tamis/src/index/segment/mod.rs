@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::AT_ONCE as MERGED_AT_ONCE;
-use super::algorithm::{Algorithm, COMPILED, Engine, Settings};
+use super::algorithm::{Algorithm, COMPILED, SegmentMatcher, SegmentSettings};
 use super::columns::{Declared, MetadataColumns, MetadataColumnsBuilder};
 use super::draft::Draft;
 use super::excerpt::{Chosen, Excerpt, Remembered};
-use super::mentioned::{DistinctPatterns, Mentioned};
-use super::records::{Records, RecordsBuilder};
+use super::mentioned::{DistinctRegularExpressions, Mentioned};
 use super::sample::Sample;
+use super::stored_subscriptions::{StoredSubscriptions, StoredSubscriptionsBuilder};
 use super::subscription::Subscription;
 use super::terms::{Departed, SegmentTerms};
 use super::tiers::Tiers;
@@ -33,10 +33,10 @@ use crate::truth::Missing;
 /// An immutable set of subscriptions with the matcher compiled over them.
 #[derive(Debug)]
 pub(super) struct Segment {
-    records: Records,
+    stored: StoredSubscriptions,
     metadata_columns: MetadataColumns,
     declared: Arc<Declared>,
-    engine: Engine,
+    engine: SegmentMatcher,
     /// What conditions on metadata select of it.
     remembered: Remembered,
     /// The slots of the highest priorities; found out when someone asks for the first.
@@ -49,7 +49,7 @@ pub(super) struct Segment {
     /// What its expressions score; made when someone asks for a ranking.
     scores: OnceLock<(Scores, bool)>,
     /// The distinct regular expressions of its expressions; of a file, found when someone asks.
-    patterns: OnceLock<DistinctPatterns>,
+    regular_expressions: OnceLock<DistinctRegularExpressions>,
     /// What it was compiled with, which holds the names of its attributes.
     names: Arc<Attributes>,
     /// The terms that its expressions ask about.
@@ -71,40 +71,40 @@ pub(super) struct Segment {
 
 impl Segment {
     /// Reads and compiles drafts; fails if one cannot be read.
-    pub fn new<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Segment> {
+    pub fn new<D: Draft>(drafts: &[D], settings: SegmentSettings<'_>) -> Result<Segment> {
         let many = drafts.len() >= COMPILED;
         let mut mentioned = Mentioned::default();
         let mut terms = SegmentTerms::default();
         let mut columns = MetadataColumnsBuilder::new(settings.declared);
-        let (records, engine) = match settings.algorithm {
+        let (stored, engine) = match settings.algorithm {
             Algorithm::Auto | Algorithm::Compiled if many => {
-                let (mut records, mut builder) = (
-                    RecordsBuilder::default(),
+                let (mut stored, mut builder) = (
+                    StoredSubscriptionsBuilder::default(),
                     CompiledBuilder::new(settings.attributes.time_zone().clone()),
                 );
                 builder.reserve(drafts.len());
                 for draft in drafts {
                     let subscription = draft.read()?;
-                    records.push(&subscription);
+                    stored.push(&subscription);
                     columns.push(subscription.metadata.as_deref());
-                    mentioned.add_patterns(&subscription.expression);
+                    mentioned.add_regular_expressions(&subscription.expression);
                     let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
                     builder.push_resolved(&resolved);
                     mentioned.add_tested(&resolved);
                     terms.learn(&resolved);
                 }
-                mentioned.add_names(records.names());
-                let Settings { attributes, missing, sample, .. } = settings;
+                mentioned.add_names(stored.names());
+                let SegmentSettings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
                 mentioned.intern(attributes);
                 let compiled = builder.finish(attributes, missing, sample, expression)?;
-                (records.finish(), Engine::Compiled(Box::new(compiled)))
+                (stored.finish(), SegmentMatcher::Compiled(Box::new(compiled)))
             }
             _ => {
                 let subscriptions = drafts.iter().map(Draft::read).collect::<Result<Vec<_>>>()?;
-                let mut records = RecordsBuilder::default();
+                let mut stored = StoredSubscriptionsBuilder::default();
                 for subscription in &subscriptions {
-                    records.push(subscription);
+                    stored.push(subscription);
                     columns.push(subscription.metadata.as_deref());
                     mentioned.add(&subscription.expression);
                     let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
@@ -114,11 +114,11 @@ impl Segment {
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
                 mentioned.intern(settings.attributes);
-                (records.finish(), Engine::new(expressions, boost, settings)?)
+                (stored.finish(), SegmentMatcher::new(expressions, boost, settings)?)
             }
         };
         Ok(Segment {
-            records,
+            stored,
             metadata_columns: columns.finish(),
             declared: Arc::clone(settings.declared),
             engine,
@@ -128,7 +128,9 @@ impl Segment {
             #[cfg(feature = "arrow")]
             asked_nulls: OnceLock::new(),
             scores: OnceLock::new(),
-            patterns: OnceLock::from(DistinctPatterns::new(mentioned.patterns)),
+            regular_expressions: OnceLock::from(DistinctRegularExpressions::new(
+                mentioned.regular_expressions,
+            )),
             names: settings.attributes.clone(),
             terms,
             departed: Departed::new(settings.attributes),
@@ -143,7 +145,7 @@ impl Segment {
     }
 
     pub fn len(&self) -> usize {
-        self.records.len()
+        self.stored.len()
     }
 
     pub fn removals(&self) -> usize {
@@ -158,7 +160,7 @@ impl Segment {
     /// those to come.
     pub fn excerpt(&self, slots: &[Slot], sample: &[Event]) -> Result<Excerpt> {
         let expressions = slots.iter().map(|&slot| self.expression(slot)).collect::<Result<Vec<_>>>()?;
-        let settings = Settings {
+        let settings = SegmentSettings {
             attributes: &self.names,
             missing: self.missing,
             algorithm: Algorithm::Auto,
@@ -167,7 +169,7 @@ impl Segment {
             declared: &self.declared,
         };
         let boost = |slot: Slot| self.boost(slots[slot as usize]);
-        Ok(Excerpt::new(slots, Engine::new(expressions.iter(), boost, settings)?))
+        Ok(Excerpt::new(slots, SegmentMatcher::new(expressions.iter(), boost, settings)?))
     }
 
     /// The matcher over the slots that a condition selects, once so many more events make it worth while.
@@ -205,7 +207,7 @@ impl Segment {
     /// The slots of the highest priorities; `None` if it has a matcher that was chosen by name, or is small.
     pub fn tiers(&self) -> Option<&Tiers> {
         match self.engine {
-            Engine::Compiled(_) => {
+            SegmentMatcher::Compiled(_) => {
                 Some(self.tiers.get_or_init(|| Tiers::new(self.len(), |slot| self.priority(slot))))
             }
             _ => None,
@@ -214,14 +216,14 @@ impl Segment {
 
     /// Whether it is worthwhile to compile it again, now that events have been seen.
     pub fn is_worth_sampling(&self) -> bool {
-        !self.sampled && self.len() > MERGED_AT_ONCE && matches!(self.engine, Engine::Compiled(_))
+        !self.sampled && self.len() > MERGED_AT_ONCE && matches!(self.engine, SegmentMatcher::Compiled(_))
     }
 
     /// How many sampled events its triggers were chosen by, and how long events of batches took. Of a file
     /// that was not verified, the number is what the file says.
     pub fn choices(&self) -> (usize, BatchTimes) {
         match &self.engine {
-            Engine::Compiled(compiled) => (compiled.sampled_events(), compiled.batch_times()),
+            SegmentMatcher::Compiled(compiled) => (compiled.sampled_events(), compiled.batch_times()),
             _ => (0, BatchTimes::default()),
         }
     }
@@ -229,7 +231,7 @@ impl Segment {
     /// What its expressions consist of, whether removed or not. The matchers of the papers do not know: all
     /// expressions are read for them, once.
     pub fn expression_stats(&self) -> Result<ExpressionStats> {
-        if let Engine::Compiled(compiled) = &self.engine {
+        if let SegmentMatcher::Compiled(compiled) = &self.engine {
             return Ok(compiled.stats());
         }
         if let Some(stats) = self.expression_stats.get() {
@@ -250,7 +252,7 @@ impl Segment {
 
     /// Bytes of memory for matching, and for the subscriptions themselves.
     pub fn bytes(&self) -> (usize, usize) {
-        (self.matcher().bytes(), self.records.bytes() + self.metadata_columns.bytes())
+        (self.matcher().bytes(), self.stored.bytes() + self.metadata_columns.bytes())
     }
 
     /// Appends the slots that the event matches, ascending, whether removed or not.
@@ -276,39 +278,39 @@ impl Segment {
 
     /// Reads the ids in these slots ahead.
     pub fn prefetch(&self, slots: &[Slot]) {
-        self.records.prefetch(slots);
+        self.stored.prefetch(slots);
     }
 
     /// Appends ids that are integers; fails if one is not.
     pub fn integers(&self, slots: &[Slot], ids: &mut Vec<i64>) -> Result<()> {
-        self.records.integers(slots, ids).ok_or_else(|| self.damaged())
+        self.stored.integers(slots, ids).ok_or_else(|| self.damaged())
     }
 
     /// How many bytes ids have that are strings, or more.
     #[cfg(feature = "arrow")]
     pub fn most_string_bytes(&self, slots: &[Slot]) -> usize {
-        self.records.most_string_bytes(slots)
+        self.stored.most_string_bytes(slots)
     }
 
     /// Appends the bytes of ids that are strings, not yet known to be UTF-8, and where each of them ends;
     /// fails if one is no string.
     #[cfg(feature = "arrow")]
     pub fn strings(&self, slots: &[Slot], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Result<()> {
-        self.records.strings(slots, bytes, ends).ok_or_else(|| self.damaged())
+        self.stored.strings(slots, bytes, ends).ok_or_else(|| self.damaged())
     }
 
     /// The slot of an id that is live at a version.
     pub fn find(&self, id: &Id, version: u64) -> Option<Slot> {
-        self.records.find(id).filter(|&slot| self.is_live(slot, version))
+        self.stored.find(id).filter(|&slot| self.is_live(slot, version))
     }
 
     pub fn id(&self, slot: Slot) -> Result<IdRef<'_>> {
-        self.records.id(slot).ok_or_else(|| self.damaged())
+        self.stored.id(slot).ok_or_else(|| self.damaged())
     }
 
     /// Whether there are ids that are strings, and ids that are integers.
-    pub fn id_kinds(&self) -> (bool, bool) {
-        self.records.id_kinds()
+    pub fn id_types(&self) -> (bool, bool) {
+        self.stored.id_types()
     }
 
     /// The subscription in a slot.
@@ -319,28 +321,28 @@ impl Segment {
             metadata: self.metadata(slot).map(Into::into),
             boost: self.boost(slot),
             priority: self.priority(slot),
-            validity: self.records.validity(slot),
+            validity: self.stored.validity(slot),
         })
     }
 
     /// Higher ones come first.
     pub fn priority(&self, slot: Slot) -> i64 {
-        self.records.priority(slot)
+        self.stored.priority(slot)
     }
 
     /// The highest priority of its subscriptions.
     pub fn highest_priority(&self) -> i64 {
-        self.records.highest_priority()
+        self.stored.highest_priority()
     }
 
     /// When its subscriptions can match.
     pub fn validities(&self) -> &Validities {
-        self.records.validities()
+        self.stored.validities()
     }
 
     /// What the score of a slot is multiplied by.
     pub fn boost(&self, slot: Slot) -> f64 {
-        self.records.boost(slot)
+        self.stored.boost(slot)
     }
 
     /// What the expressions score, and whether sums of weights and boosts are exact.
@@ -361,23 +363,25 @@ impl Segment {
 
     /// The metadata of the subscription in a slot, as JSON.
     pub fn metadata(&self, slot: Slot) -> Option<&str> {
-        self.records.metadata(slot)
+        self.stored.metadata(slot)
     }
 
     fn expression(&self, slot: Slot) -> Result<Expression> {
-        self.records.expression(slot).ok_or_else(|| self.damaged())
+        self.stored.expression(slot).ok_or_else(|| self.damaged())
     }
 
     /// The distinct regular expressions of all slots, removed or not.
-    pub fn patterns(&self) -> Result<&DistinctPatterns> {
-        if let Some(patterns) = self.patterns.get() {
-            return Ok(patterns);
+    pub fn regular_expressions(&self) -> Result<&DistinctRegularExpressions> {
+        if let Some(distinct) = self.regular_expressions.get() {
+            return Ok(distinct);
         }
         let mut mentioned = Mentioned::default();
         for slot in 0..self.len() as Slot {
             mentioned.add(&self.expression(slot)?);
         }
-        Ok(self.patterns.get_or_init(|| DistinctPatterns::new(mentioned.patterns)))
+        Ok(self
+            .regular_expressions
+            .get_or_init(|| DistinctRegularExpressions::new(mentioned.regular_expressions)))
     }
 
     /// The live slots at a version, ascending.

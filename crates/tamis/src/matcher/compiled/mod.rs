@@ -85,7 +85,7 @@
 //! {"topic": "chess", "state": "OR", "vip": false, "age": 30}
 //! ```
 //!
-//! **Load** (`single`: `load`, `working`). Each value is looked up once. Keys and ranks set bits of the
+//! **Load** (`single`: `load`, `scratch`). Each value is looked up once. Keys and ranks set bits of the
 //! event's words and put their triggers on a list; a search tree over the intervals finds the ranges that
 //! contain a rank.
 //!
@@ -171,7 +171,7 @@ use columns::bits::Bits;
 use columns::keys::Keys;
 use columns::patterns::Patterns;
 use columns::ranges::{Bounds, Stabbing};
-pub(crate) use single::working::Working;
+pub(crate) use single::scratch::CompiledScratch;
 
 /// Events with a longer list are matched one by one: in a batch, every check goes through all values.
 const MOST_VALUES: usize = 256;

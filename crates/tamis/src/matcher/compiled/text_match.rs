@@ -1,13 +1,13 @@
 //! Which patterns does an event, or each of a batch of events, satisfy?
 //!
 //! The texts of an event are searched before any trigger is followed. The result is recorded per pattern: a pattern
-//! decided by literals is true; a candidate that is a trigger is tried at once; any other candidate is tried when a
+//! decided by literals is true; a possible one that is a trigger is tried at once; any other is tried when a
 //! residual checks it, if one ever does.
 
 use super::Compiled;
 use super::batch::event_set::EventSet;
 use super::batch::matching::BatchMatch;
-use super::single::working::{Guess, Working};
+use super::single::scratch::{CompiledScratch, Guess};
 use crate::event::{Event, Presence};
 use crate::truth::{Missing, Truth};
 use crate::value::ValueRef;
@@ -38,7 +38,13 @@ impl Compiled {
     }
 
     /// Finds the patterns of an attribute that the event satisfies, and adds them to the true triggers.
-    pub(super) fn find_patterns(&self, attribute: u32, global: u32, event: &Event, working: &mut Working) {
+    pub(super) fn find_patterns(
+        &self,
+        attribute: u32,
+        global: u32,
+        event: &Event,
+        working: &mut CompiledScratch,
+    ) {
         let first = self.triggers()[1];
         if self.patterns.has_literals(attribute) {
             let mut scratch = std::mem::take(&mut working.texts);
@@ -53,12 +59,12 @@ impl Compiled {
                         working.triggers.push(first + pattern);
                     }
                 }
-                for &pattern in &scratch.candidates {
+                for &pattern in &scratch.possible {
                     if working.guess(pattern) == Some(Guess::True) {
                         continue;
                     }
                     if !self.is_trigger(pattern) {
-                        working.note(pattern, Guess::Candidate);
+                        working.note(pattern, Guess::Possible);
                         continue;
                     }
                     working.counters.tried += 1;
@@ -86,16 +92,16 @@ impl Compiled {
     }
 
     /// The truth of a pattern on an event whose texts have been searched.
-    pub(super) fn pattern_holds(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
+    pub(super) fn pattern_holds(&self, pattern: u32, event: &Event, working: &mut CompiledScratch) -> bool {
         match working.guess(pattern) {
             Some(Guess::True) => true,
             Some(Guess::False) => false,
-            Some(Guess::Candidate) => self.try_pattern(pattern, event, working),
+            Some(Guess::Possible) => self.try_pattern(pattern, event, working),
             None => self.patterns.is_unfiltered(pattern) && self.try_pattern(pattern, event, working),
         }
     }
 
-    fn try_pattern(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
+    fn try_pattern(&self, pattern: u32, event: &Event, working: &mut CompiledScratch) -> bool {
         // A single pattern may take long, on a long text or a long list.
         if working.timer.look() {
             return false;
@@ -132,12 +138,12 @@ impl BatchMatch<'_> {
                         truths.truth.insert(lane);
                         truths.known.insert(lane);
                     }
-                    for &pattern in &scratch.candidates {
+                    for &pattern in &scratch.possible {
                         let truths = self.state.patterns.item(pattern);
                         if truths.truth.contains(lane) {
                             continue;
                         }
-                        truths.candidates.insert(lane);
+                        truths.possible.insert(lane);
                         if compiled.is_trigger(pattern) {
                             self.state.counters.tried += 1;
                             if self.state.timer.spend(TRIED + text.len() / SEARCHED) {
@@ -177,7 +183,7 @@ impl BatchMatch<'_> {
         }
         match self.state.patterns.get(pattern).copied() {
             None => EventSet::NONE,
-            Some(truths) => self.try_pattern(pattern, lanes & truths.candidates),
+            Some(truths) => self.try_pattern(pattern, lanes & truths.possible),
         }
     }
 

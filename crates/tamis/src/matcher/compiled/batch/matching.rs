@@ -8,7 +8,7 @@ use super::super::columns::entry_list::{Candidate, EntryList, NO_RESIDUAL};
 use super::super::columns::keys::NO_KEY;
 use super::super::columns::opcodes::{self, KIND, LAST, NEGATED};
 use super::super::columns::ranges::NO_RANK;
-use super::super::single::working::Known;
+use super::super::single::scratch::NumberedValue;
 use super::super::{Compiled, first_slot};
 use super::event_set::EventSet;
 use super::state::{BatchState, Sizes};
@@ -116,7 +116,7 @@ impl BatchMatch<'_> {
                 for (value, &probe) in values.into_iter().flatten().zip(&mut probes) {
                     let key = compiled.keys.find(probe, value);
                     let rank = compiled.bounds.rank(attribute, value);
-                    state.see_value(lane, position, Known { key, rank });
+                    state.see_value(lane, position, NumberedValue { key, rank });
                     if key != NO_KEY {
                         state.see_key(lane, attribute, key, &compiled.bits);
                     }
@@ -401,7 +401,7 @@ impl BatchMatch<'_> {
                 }
                 opcodes::SET => {
                     let keys = compiled.sets.get(program[position + 1]);
-                    let is = |known: Known| keys.binary_search(&known.key).is_ok();
+                    let is = |known: NumberedValue| keys.binary_search(&known.key).is_ok();
                     (self.state.scan(attribute, lanes, is), position + 2)
                 }
                 opcodes::RANGE => {

@@ -8,7 +8,7 @@ use super::super::columns::entry_list::Candidate;
 use super::super::columns::keys::Probe;
 use super::super::columns::patterns::TextScratch;
 use super::super::columns::ranges::NO_RANK;
-use super::super::single::working::Known;
+use super::super::single::scratch::NumberedValue;
 use super::event_set::EventSet;
 use super::sparse::Sparse;
 use crate::deadline::Timer;
@@ -93,7 +93,7 @@ pub(in crate::matcher::compiled) struct BatchAttribute {
 /// A value that an event has.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
-    known: Known,
+    known: NumberedValue,
     lane: u32,
     /// The value of the same attribute before it.
     before: u32,
@@ -102,7 +102,7 @@ struct Seen {
 /// The events for which a pattern may be true, those for which its truth is known, and those for which it is true.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::matcher::compiled) struct PatternTruths {
-    pub candidates: EventSet,
+    pub possible: EventSet,
     pub known: EventSet,
     pub truth: EventSet,
 }
@@ -171,7 +171,12 @@ impl BatchState {
     }
 
     /// Records a value that an event has for the attribute whose field is at `position`.
-    pub(in crate::matcher::compiled) fn see_value(&mut self, lane: usize, position: usize, known: Known) {
+    pub(in crate::matcher::compiled) fn see_value(
+        &mut self,
+        lane: usize,
+        position: usize,
+        known: NumberedValue,
+    ) {
         let field = &mut self.fields.items[position];
         if field.valued.contains(lane) {
             field.several.insert(lane);
@@ -289,7 +294,7 @@ impl BatchState {
         &self,
         attribute: u32,
         lanes: EventSet,
-        mut with: impl FnMut(usize, Known),
+        mut with: impl FnMut(usize, NumberedValue),
     ) {
         let mut next = self.fields.get(attribute).map_or(END, |field| field.last.wrapping_sub(1));
         while next != END {
@@ -306,7 +311,7 @@ impl BatchState {
         &self,
         attribute: u32,
         lanes: EventSet,
-        is: impl Fn(Known) -> bool,
+        is: impl Fn(NumberedValue) -> bool,
     ) -> EventSet {
         let mut found = EventSet::NONE;
         self.each_value(attribute, lanes, |lane, known| {

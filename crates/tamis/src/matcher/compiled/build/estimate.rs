@@ -127,7 +127,7 @@ impl Estimates {
                     let ValueRef::String(text) = value else { continue };
                     bytes += text.len();
                     known.find(attribute, text, &mut scratch);
-                    let found = scratch.decided.iter().chain(&scratch.candidates);
+                    let found = scratch.decided.iter().chain(&scratch.possible);
                     found.for_each(|&pattern| patterns[pattern as usize] += 1.0);
                 }
             }

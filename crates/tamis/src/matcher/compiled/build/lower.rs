@@ -53,7 +53,7 @@ pub(in crate::matcher::compiled) struct Lowering {
     pub key_numbers: Vec<u32>,
     pub bounds: Bounds,
     pub bits: Bits,
-    /// Nodes, edges and uses; and the predicates of each attribute.
+    /// Subexpressions, edges and uses; and the predicates of each attribute.
     pub stats: ([u64; 3], Vec<u32>),
     /// The probability that a subexpression is true.
     pub chances: Vec<f64>,
@@ -112,7 +112,7 @@ impl Lowering {
         }
     }
 
-    /// The cost per event of using a pattern as a trigger, if it is true, or a candidate, with this probability.
+    /// The cost per event of using a pattern as a trigger, if it is true, or possible, with this probability.
     fn pattern_cost(&self, pattern: u32, chance: f64) -> f64 {
         if self.patterns.is_unfiltered(pattern) {
             // It is tried on every event, which costs more than examining an entry on every event.

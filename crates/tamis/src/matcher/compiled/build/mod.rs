@@ -27,7 +27,7 @@ use crate::value::TimeZone;
 use estimate::Estimates;
 use ir::{Ir, SubexpressionId, Tag};
 use lower::{Lowering, NO_NODE, Sets};
-use stats::{ExpressionStats, count_nodes, count_uses};
+use stats::{ExpressionStats, count_subexpressions, count_uses};
 
 /// Expressions that are deeper than this are evaluated by a scan, which needs no recursion.
 pub(in crate::matcher::compiled) const MOST_DEPTH: u32 = 64;
@@ -65,10 +65,11 @@ impl CompiledBuilder {
 
     /// What the expressions consist of.
     pub fn stats(&self) -> ExpressionStats {
-        let ([nodes, edges, uses], predicates) = count_nodes(&self.ir, &count_uses(&self.ir, &self.roots));
+        let ([subexpressions, edges, uses], predicates) =
+            count_subexpressions(&self.ir, &count_uses(&self.ir, &self.roots));
         let predicates = self.ir.names().iter().cloned().zip(predicates);
         ExpressionStats {
-            nodes: nodes as usize,
+            subexpressions: subexpressions as usize,
             edges: edges as usize,
             uses: uses as usize,
             predicates: predicates.map(|(name, count)| (name, count as usize)).collect(),
@@ -132,7 +133,7 @@ fn compile(
     sample: &[Event],
 ) -> Compiled {
     let uses = count_uses(&ir, roots);
-    let stats = count_nodes(&ir, &uses);
+    let stats = count_subexpressions(&ir, &uses);
     let count = ir.names().len();
     let patterns = Patterns::new(&ir.patterns, count + 1);
     let bounds = Bounds::new(&ir.bounds.list, count);

@@ -10,10 +10,10 @@ use super::ir::{Ir, SubexpressionId};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExpressionStats {
     /// Predicates, conjunctions and disjunctions.
-    pub nodes: usize,
+    pub subexpressions: usize,
     /// From conjunctions and disjunctions to their children.
     pub edges: usize,
-    /// How often nodes are used by expressions and as children.
+    /// How often subexpressions are used by expressions and as children.
     pub uses: usize,
     /// By attribute: the number of its predicates; one that occurs with both signs counts twice.
     pub predicates: BTreeMap<Arc<str>, usize>,
@@ -26,14 +26,14 @@ pub struct ExpressionStats {
 }
 
 impl ExpressionStats {
-    /// How often a node is used on average; 0 if there are no nodes.
+    /// How often a subexpression is used on average; 0 if there are none.
     pub fn sharing(&self) -> f64 {
-        if self.nodes == 0 { 0.0 } else { self.uses as f64 / self.nodes as f64 }
+        if self.subexpressions == 0 { 0.0 } else { self.uses as f64 / self.subexpressions as f64 }
     }
 
     /// Adds the figures of another set; subexpressions that both have count twice.
     pub(crate) fn add(&mut self, other: ExpressionStats) {
-        self.nodes += other.nodes;
+        self.subexpressions += other.subexpressions;
         self.edges += other.edges;
         self.uses += other.uses;
         self.unfiltered_patterns += other.unfiltered_patterns;
@@ -47,14 +47,14 @@ impl ExpressionStats {
 impl Compiled {
     /// What the expressions consist of, except those too deep to compile.
     pub(crate) fn stats(&self) -> ExpressionStats {
-        let [nodes, edges, uses, unfiltered_patterns, unselective] =
+        let [subexpressions, edges, uses, unfiltered_patterns, unselective] =
             std::array::from_fn(|figure| self.counts[6 + figure] as usize);
         let predicates = self.attribute_predicates.iter().enumerate();
         let predicates = predicates.filter_map(|(attribute, &count)| {
             self.names.get(attribute).map(|name| (name.into(), count as usize))
         });
         ExpressionStats {
-            nodes,
+            subexpressions,
             edges,
             uses,
             predicates: predicates.collect(),
@@ -82,17 +82,17 @@ pub(in crate::matcher::compiled) fn count_uses(ir: &Ir, roots: &[SubexpressionId
     uses
 }
 
-/// The figures that are stored: nodes, edges and uses; and by attribute, from 1 on, its predicates.
-pub(in crate::matcher::compiled) fn count_nodes(ir: &Ir, uses: &[u32]) -> ([u64; 3], Vec<u32>) {
-    let (mut nodes, mut edges) = (0, 0);
+/// The figures that are stored: subexpressions, edges and uses; and by attribute, from 1 on, its predicates.
+pub(in crate::matcher::compiled) fn count_subexpressions(ir: &Ir, uses: &[u32]) -> ([u64; 3], Vec<u32>) {
+    let (mut count, mut edges) = (0, 0);
     let mut predicates = vec![0; ir.names().len()];
     for (subexpression, _) in uses.iter().enumerate().filter(|(_, uses)| **uses > 0) {
         let subexpression = ir.get(subexpression as SubexpressionId);
-        nodes += 1;
+        count += 1;
         edges += subexpression.children().len() as u64;
         if subexpression.is_predicate() {
             predicates[subexpression.attribute() as usize - 1] += 1;
         }
     }
-    ([nodes, edges, uses.iter().map(|&uses| u64::from(uses)).sum()], predicates)
+    ([count, edges, uses.iter().map(|&uses| u64::from(uses)).sum()], predicates)
 }

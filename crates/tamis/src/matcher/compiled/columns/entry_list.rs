@@ -192,28 +192,28 @@ impl EntryListWriter {
     }
 }
 
-/// The positions of the parts of an entry list.
+/// Where the targets, checked entries, groups and masks of an entry list begin.
 #[derive(Debug, Clone, Copy)]
-struct Sections {
+struct ListOffsets {
     targets: usize,
     checked: usize,
     groups: usize,
     masks: usize,
 }
 
-impl Sections {
+impl ListOffsets {
     /// Those of a list that is not empty. They may be out of range if it was not validated.
     #[inline]
-    fn of(list: &[u32]) -> Sections {
+    fn of(list: &[u32]) -> ListOffsets {
         let count = (list[0] >> CONTENT_BITS) as usize;
         match list[0] & CONTENT {
-            TARGETS => Sections { targets: 1, checked: 1 + count, groups: 1 + count, masks: 1 + count },
+            TARGETS => ListOffsets { targets: 1, checked: 1 + count, groups: 1 + count, masks: 1 + count },
             MIXED if list.len() >= 3 => {
                 let checked = 3 + list[1] as usize;
                 let groups = checked + CANDIDATE * list[2] as usize;
-                Sections { targets: 3, checked, groups, masks: groups + GROUP * count }
+                ListOffsets { targets: 3, checked, groups, masks: groups + GROUP * count }
             }
-            _ => Sections { targets: 1, checked: 1, groups: 1, masks: 1 + GROUP * count },
+            _ => ListOffsets { targets: 1, checked: 1, groups: 1, masks: 1 + GROUP * count },
         }
     }
 }
@@ -225,7 +225,7 @@ pub(in crate::matcher::compiled) fn is_whole(
     words: usize,
     leads_on: impl Fn(Candidate) -> bool,
 ) -> bool {
-    let sections = Sections::of(list);
+    let sections = ListOffsets::of(list);
     let known = match list[0] & CONTENT {
         GROUPS | TARGETS => list[0] >> CONTENT_BITS > 0,
         MIXED => list.len() >= 3,
@@ -273,7 +273,7 @@ pub(in crate::matcher::compiled) struct EntryList<'a> {
 
 impl<'a> EntryList<'a> {
     pub fn of(list: &'a [u32]) -> EntryList<'a> {
-        let Sections { targets, checked, groups, masks } = Sections::of(list);
+        let ListOffsets { targets, checked, groups, masks } = ListOffsets::of(list);
         EntryList {
             targets: &list[targets..checked],
             checked: bytemuck::cast_slice(&list[checked..groups]),
@@ -362,7 +362,7 @@ impl Stages {
         (self.next, self.done) = (0, 0);
         for &(start, end) in &self.ranges {
             let list = &entry_lists[start as usize..end as usize];
-            let sections = Sections::of(list);
+            let sections = ListOffsets::of(list);
             let at = |position: usize| start + position as u32;
             if sections.targets < sections.checked {
                 self.targets.push((at(sections.targets), at(sections.checked)));

@@ -2,8 +2,8 @@
 //!
 //! A pattern is a `starts with`, `ends with`, `contains`, `like` or `matches` on an attribute. Each has literals one
 //! of which a text must contain ([`required`]). One pass per attribute finds the literals in a text ([`Literals`]),
-//! and through them the patterns: those that their literals *decide* are true; the others are *candidates*, which are
-//! tried on the text. Patterns without a literal are *unfiltered*: every text is a candidate for them.
+//! and through them the patterns: those that their literals *decide* are true; the others are *possible*, and are
+//! tried on the text. Patterns without a literal are *unfiltered*: they are possible for every text.
 //!
 //! Patterns are stored as text. Those that are tried are compiled on first use, so opening a file compiles nothing.
 
@@ -38,8 +38,8 @@ pub(in crate::matcher::compiled) struct Patterns {
     /// The operands.
     texts: Strings,
     literals: Literals,
-    /// For every literal, the patterns that need it: the number of the pattern times two, plus one if it is only a
-    /// candidate.
+    /// For every literal, the patterns that need it: the number of the pattern times two, plus one if it is only
+    /// possible.
     users: Lists<u32>,
     /// By attribute: the patterns without a literal.
     unfiltered: Lists<u32>,
@@ -60,7 +60,7 @@ pub(in crate::matcher::compiled) struct TextScratch {
     /// The patterns that are true for the text; those with several literals may be repeated.
     pub decided: Vec<u32>,
     /// The patterns that must be tried on the text, ascending.
-    pub candidates: Vec<u32>,
+    pub possible: Vec<u32>,
 }
 
 impl Patterns {
@@ -112,7 +112,7 @@ impl Patterns {
         self.attributes.len()
     }
 
-    /// How many patterns have no literal, so that every text is a candidate.
+    /// How many patterns have no literal, so that they are tried on every text.
     pub fn unfiltered(&self) -> usize {
         self.unfiltered.items.len()
     }
@@ -149,7 +149,7 @@ impl Patterns {
 
     /// Finds the patterns of an attribute that a text satisfies or may satisfy, except unfiltered ones.
     pub fn find(&self, attribute: u32, text: &str, scratch: &mut TextScratch) {
-        let TextScratch { literals, text: number, found, decided, candidates } = scratch;
+        let TextScratch { literals, text: number, found, decided, possible } = scratch;
         if *number == u32::MAX {
             literals.clear();
             *number = 0;
@@ -173,14 +173,14 @@ impl Patterns {
             fresh
         });
         decided.clear();
-        candidates.clear();
+        possible.clear();
         for &literal in &*found {
             for &user in self.users.find(literal) {
-                if user & 1 == 0 { &mut *decided } else { &mut *candidates }.push(user >> 1);
+                if user & 1 == 0 { &mut *decided } else { &mut *possible }.push(user >> 1);
             }
         }
-        candidates.sort_unstable();
-        candidates.dedup();
+        possible.sort_unstable();
+        possible.dedup();
     }
 
     /// The attribute of a pattern, and the check that tries it. A damaged pattern is recorded as such and matches no

@@ -4,8 +4,8 @@
 //! them, and a range is an interval of ranks. Numbers come before strings, and the empty string
 //! always stands between them, so that `a > 5` ends where the strings begin; where ranges ask about
 //! times or other types, the first value of each stands there, too. The intervals that a value lies in
-//! are found by an implicit tree over blocks of the intervals sorted by their low end, each subtree with its highest
-//! high end. A block of 64 is compared at once, without branches: half of the intervals or more hold a usual value.
+//! are found by an implicit tree over bundles of the intervals sorted by their low end, each subtree with its highest
+//! high end. A bundle of 64 is compared at once, without branches: half of the intervals or more hold a usual value.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -170,7 +170,7 @@ impl Intervals {
 }
 
 /// So many intervals are compared with a rank at a time.
-const BLOCK: usize = u64::BITS as usize;
+const BUNDLE: usize = u64::BITS as usize;
 
 /// The intervals of every attribute, ready to be stabbed.
 #[derive(Debug, Default)]
@@ -179,7 +179,7 @@ pub(in crate::matcher::compiled) struct Stabbing {
     starts: Column<u32>,
     /// Sorted by attribute, then first rank. Their positions number the triggers of ranges.
     intervals: Column<Interval>,
-    /// The blocks of an attribute are the nodes of an implicit tree: the highest last rank in the subtree of each.
+    /// The bundles of an attribute are the nodes of an implicit tree: the highest last rank in the subtree of each.
     highest: Column<u32>,
 }
 
@@ -193,7 +193,7 @@ impl Stabbing {
         for (attribute, of) in starts.windows(2).enumerate() {
             let intervals = &intervals[of[0] as usize..of[1] as usize];
             let highest = &mut highest[first_block(of[0] as usize, attribute)..];
-            raise(intervals, highest, 0, intervals.len().div_ceil(BLOCK));
+            raise(intervals, highest, 0, intervals.len().div_ceil(BUNDLE));
         }
         Stabbing { starts: starts.into(), intervals: intervals.into(), highest: highest.into() }
     }
@@ -228,8 +228,8 @@ impl Stabbing {
             .filter(|before| *before < rank)
             .map_or(0, |before| intervals.partition_point(|interval| interval.first <= before));
         let highest = &self.highest[first_block(start as usize, attribute as usize)..];
-        let blocks = Blocks { start, intervals, highest, from, rank };
-        blocks.visit(0, intervals.len().div_ceil(BLOCK), found);
+        let bundles = Bundles { start, intervals, highest, from, rank };
+        bundles.visit(0, intervals.len().div_ceil(BUNDLE), found);
     }
 
     /// Bytes of memory.
@@ -248,14 +248,14 @@ impl Stabbing {
     }
 }
 
-/// Where the blocks of an attribute begin whose first interval is at `start`: there is room for all blocks of the
+/// Where the bundles of an attribute begin whose first interval is at `start`: there is room for all bundles of the
 /// attributes before it, the last of which may not be full.
 fn first_block(start: usize, attribute: usize) -> usize {
-    start / BLOCK + attribute
+    start / BUNDLE + attribute
 }
 
 /// The intervals of an attribute that are searched for a rank.
-struct Blocks<'a> {
+struct Bundles<'a> {
     start: u32,
     intervals: &'a [Interval],
     highest: &'a [u32],
@@ -264,23 +264,23 @@ struct Blocks<'a> {
     rank: u32,
 }
 
-impl Blocks<'_> {
-    /// Searches the subtree over the blocks `low..high`.
+impl Bundles<'_> {
+    /// Searches the subtree over the bundles `low..high`.
     fn visit(&self, mut low: usize, high: usize, found: &mut impl FnMut(u32)) {
         while low < high {
             let middle = low.midpoint(high);
             if self.highest[middle] < self.rank {
                 return;
             }
-            let begin = BLOCK * middle;
+            let begin = BUNDLE * middle;
             if self.from < begin {
                 self.visit(low, middle, found);
             }
-            let block = &self.intervals[begin..self.intervals.len().min(begin + BLOCK)];
-            if self.rank < block[0].first {
+            let bundle = &self.intervals[begin..self.intervals.len().min(begin + BUNDLE)];
+            if self.rank < bundle[0].first {
                 return;
             }
-            let mut holding = block.iter().zip(0..).fold(0, |bits, (interval, position)| {
+            let mut holding = bundle.iter().zip(0..).fold(0, |bits, (interval, position)| {
                 bits | u64::from(interval.first <= self.rank && self.rank <= interval.last) << position
             });
             holding &= u64::MAX.checked_shl(self.from.saturating_sub(begin) as u32).unwrap_or(0);
@@ -293,7 +293,7 @@ impl Blocks<'_> {
     }
 }
 
-/// Computes `highest` of the subtree over the blocks `low..high`, whose root is its middle. The recursion is as
+/// Computes `highest` of the subtree over the bundles `low..high`, whose root is its middle. The recursion is as
 /// deep as the logarithm of their number.
 fn raise(intervals: &[Interval], highest: &mut [u32], low: usize, high: usize) -> u32 {
     if low >= high {
@@ -301,8 +301,8 @@ fn raise(intervals: &[Interval], highest: &mut [u32], low: usize, high: usize) -
     }
     let middle = low.midpoint(high);
     let below = raise(intervals, highest, low, middle).max(raise(intervals, highest, middle + 1, high));
-    let block = &intervals[BLOCK * middle..intervals.len().min(BLOCK * (middle + 1))];
-    highest[middle] = block.iter().map(|interval| interval.last).fold(below, u32::max);
+    let bundle = &intervals[BUNDLE * middle..intervals.len().min(BUNDLE * (middle + 1))];
+    highest[middle] = bundle.iter().map(|interval| interval.last).fold(below, u32::max);
     highest[middle]
 }
 

@@ -17,7 +17,7 @@ const INTEGER: u32 = 2;
 const FLOAT: u32 = 3;
 /// A text stored elsewhere, preceded by its length.
 const LONG: u32 = 4;
-/// A text short enough for the record itself, plus its length, up to eight bytes.
+/// A text short enough for the pair itself, plus its length, up to eight bytes.
 const SHORT: u32 = 5;
 const LONGEST_SHORT: u32 = SHORT + 8;
 /// A timestamp or a duration of whole microseconds.
@@ -31,25 +31,25 @@ const DECIMAL: u32 = 19;
 const ADDRESS: u32 = 20;
 const VERSION: u32 = 21;
 
-/// The low bits of a record's label, which hold the kind.
-const KIND: u32 = 31;
+/// The low bits of a pair's label, which hold the type of its value.
+const TYPE: u32 = 31;
 
 /// An attribute and its value, except for long texts.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub(in crate::matcher::compiled) struct Record {
+pub(in crate::matcher::compiled) struct StoredPair {
     /// The number's bits, the short text, or where the long text is stored.
     payload: u64,
-    /// The attribute, and in the lower bits the kind.
+    /// The attribute, and in the lower bits the type of the value.
     label: u32,
-    /// For the owner of the record.
+    /// For the owner of the pair.
     pub note: u32,
 }
 
-impl Record {
-    /// The record of a value whose text, if it is long, is stored at `start`.
-    pub fn new(attribute: u32, value: ValueRef<'_>, start: usize) -> Record {
-        let (kind, payload) = match value {
+impl StoredPair {
+    /// The pair of a value whose text, if it is long, is stored at `start`.
+    pub fn new(attribute: u32, value: ValueRef<'_>, start: usize) -> StoredPair {
+        let (tag, payload) = match value {
             ValueRef::Boolean(value) => (u32::from(value), 0),
             ValueRef::Integer(value) => (INTEGER, value as u64),
             ValueRef::Float(value) => (FLOAT, value.get().to_bits()),
@@ -71,35 +71,35 @@ impl Record {
             ValueRef::Version(_) => (VERSION, start as u64),
             ValueRef::Local(_) | ValueRef::Network(_) => unreachable!("expressions are resolved"),
         };
-        Record { payload, label: attribute << KIND.count_ones() | kind, note: 0 }
+        StoredPair { payload, label: attribute << TYPE.count_ones() | tag, note: 0 }
     }
 
     /// The attribute whose value it is.
     pub fn attribute(self) -> u32 {
-        self.label >> KIND.count_ones()
+        self.label >> TYPE.count_ones()
     }
 
-    /// Whether its kind is known and, if its bytes are stored elsewhere, whether they are those of a value.
+    /// Whether its type is known and, if its bytes are stored elsewhere, whether they are those of a value.
     pub fn is_whole(self, texts: &[u8]) -> bool {
-        match self.kind() {
+        match self.type_tag() {
             ..LONG | SHORT..=DATE => true,
-            kind @ (LONG..=VERSION) => usize::try_from(self.payload)
+            tag @ (LONG..=VERSION) => usize::try_from(self.payload)
                 .ok()
                 .and_then(|start| texts.get(start..)?.split_first_chunk())
                 .and_then(|(length, rest)| rest.get(..u32::from_le_bytes(*length) as usize))
-                .is_some_and(|bytes| kind == LONG || wide(kind, bytes).is_some()),
+                .is_some_and(|bytes| tag == LONG || wide(tag, bytes).is_some()),
             _ => false,
         }
     }
 
-    fn kind(self) -> u32 {
-        self.label & KIND
+    fn type_tag(self) -> u32 {
+        self.label & TYPE
     }
 
     /// Whether its bytes are stored elsewhere.
     #[inline]
     fn is_wide(self) -> bool {
-        matches!(self.kind(), LONG | FINE_TIMESTAMP..)
+        matches!(self.type_tag(), LONG | FINE_TIMESTAMP..)
     }
 
     /// The bytes of its value, if they are stored elsewhere.
@@ -120,13 +120,13 @@ impl Record {
         if self.is_wide() { xxh3_64_with_seed(text, label) } else { mix(self.payload ^ label, seed | 1) }
     }
 
-    /// Whether it is the record of the same value, with the given text.
-    pub fn is(self, other: Record, texts: &[u8], text: &[u8]) -> bool {
+    /// Whether it is the pair of the same value, with the given text.
+    pub fn is(self, other: StoredPair, texts: &[u8], text: &[u8]) -> bool {
         self.label == other.label
             && if self.is_wide() { self.text(texts) == text } else { self.payload == other.payload }
     }
 
-    /// The bytes of a record that are stored elsewhere.
+    /// The bytes of a pair that are stored elsewhere.
     fn text(self, texts: &[u8]) -> &[u8] {
         let start = self.payload as usize + 4;
         let length = texts[start - 4..start].try_into().map_or(0, u32::from_le_bytes);
@@ -184,7 +184,7 @@ fn parts(microseconds: u64) -> (i64, i64) {
     (microseconds.div_euclid(1_000_000), microseconds.rem_euclid(1_000_000) * 1000)
 }
 
-/// The bytes of a value that do not fit into its record: those of a text, or those of a wide value, which are written
+/// The bytes of a value that do not fit into its pair: those of a text, or those of a wide value, which are written
 /// to `buffer`.
 pub(in crate::matcher::compiled) fn text_of<'a>(value: ValueRef<'a>, buffer: &'a mut Buffer) -> &'a [u8] {
     let seconds = |(seconds, nanoseconds): (i64, u32), buffer: &'a mut Buffer| {
@@ -215,13 +215,13 @@ pub(in crate::matcher::compiled) fn text_of<'a>(value: ValueRef<'a>, buffer: &'a
 pub(in crate::matcher::compiled) type Buffer = [u8; 18];
 
 /// The value that [`text_of`] turned into bytes; `None` if a file is damaged.
-fn wide(kind: u32, bytes: &[u8]) -> Option<ValueRef<'_>> {
+fn wide(tag: u32, bytes: &[u8]) -> Option<ValueRef<'_>> {
     let seconds = || {
         let (seconds, nanoseconds) = bytes.split_at_checked(8)?;
         let seconds = i64::from_le_bytes(seconds.try_into().ok()?);
         Some((seconds, i64::from(u32::from_le_bytes(nanoseconds.try_into().ok()?))))
     };
-    match kind {
+    match tag {
         FINE_TIMESTAMP => {
             let (seconds, nanoseconds) = seconds()?;
             Timestamp::new(seconds, nanoseconds).map(ValueRef::Timestamp)
@@ -244,73 +244,73 @@ fn wide(kind: u32, bytes: &[u8]) -> Option<ValueRef<'_>> {
 /// Values of attributes by their position.
 #[derive(Debug, Default)]
 pub(in crate::matcher::compiled) struct ValueColumns {
-    records: Column<Record>,
+    pairs: Column<StoredPair>,
     texts: Column<u8>,
 }
 
 impl<'a> FromIterator<&'a (u32, Value)> for ValueColumns {
     fn from_iter<I: IntoIterator<Item = &'a (u32, Value)>>(values: I) -> Self {
         let mut texts = Vec::new();
-        let record = |(attribute, value): &(u32, Value)| {
-            let record = Record::new(*attribute, value.as_ref(), texts.len());
-            record.write_text(text_of(value.as_ref(), &mut Buffer::default()), &mut texts);
-            record
+        let pair = |(attribute, value): &(u32, Value)| {
+            let pair = StoredPair::new(*attribute, value.as_ref(), texts.len());
+            pair.write_text(text_of(value.as_ref(), &mut Buffer::default()), &mut texts);
+            pair
         };
-        let records = values.into_iter().map(record).collect();
-        ValueColumns { records, texts: texts.into() }
+        let pairs = values.into_iter().map(pair).collect();
+        ValueColumns { pairs, texts: texts.into() }
     }
 }
 
 impl ValueColumns {
     pub fn len(&self) -> usize {
-        self.records.len()
+        self.pairs.len()
     }
 
-    /// Whether every record is that of a value.
+    /// Whether every pair is that of a value.
     pub fn are_whole(&self) -> bool {
-        self.records.iter().all(|record| record.is_whole(&self.texts))
+        self.pairs.iter().all(|pair| pair.is_whole(&self.texts))
     }
 
     /// Searches values that ascend by [`ValueRef::canonical_order`]: the position of the value, or of the first one
-    /// above it. The kind of the value is examined once, not at every step.
+    /// above it. The type of the value is examined once, not at every step.
     pub fn find(&self, range: Range<usize>, value: ValueRef<'_>) -> Result<usize, usize> {
-        let general = |record: Record| self.order(record, value);
-        let against = |record: Record, approximate: f64| {
+        let general = |pair: StoredPair| self.order(pair, value);
+        let against = |pair: StoredPair, approximate: f64| {
             // Rounding preserves the order of numbers, except that some become equal.
-            let mine = match record.kind() {
-                INTEGER => record.payload as i64 as f64,
-                FLOAT => f64::from_bits(record.payload),
-                _ => return general(record),
+            let mine = match pair.type_tag() {
+                INTEGER => pair.payload as i64 as f64,
+                FLOAT => f64::from_bits(pair.payload),
+                _ => return general(pair),
             };
             match mine.partial_cmp(&approximate) {
                 Some(order) if order.is_ne() => order,
-                _ => general(record),
+                _ => general(pair),
             }
         };
-        let whole = |kind: u32, parts: (i64, u32)| {
+        let whole = |tag: u32, parts: (i64, u32)| {
             let microseconds = microseconds(parts).map(|whole| whole as i64);
-            move |record: Record| match microseconds {
-                Some(whole) if record.kind() == kind => (record.payload as i64).cmp(&whole),
-                _ => general(record),
+            move |pair: StoredPair| match microseconds {
+                Some(whole) if pair.type_tag() == tag => (pair.payload as i64).cmp(&whole),
+                _ => general(pair),
             }
         };
         match value {
-            ValueRef::Integer(number) => self.search(range, |record| match record.kind() {
-                INTEGER => (record.payload as i64).cmp(&number),
-                _ => against(record, number as f64),
+            ValueRef::Integer(number) => self.search(range, |pair| match pair.type_tag() {
+                INTEGER => (pair.payload as i64).cmp(&number),
+                _ => against(pair, number as f64),
             }),
-            ValueRef::Float(number) => self.search(range, |record| against(record, number.get())),
+            ValueRef::Float(number) => self.search(range, |pair| against(pair, number.get())),
             ValueRef::Timestamp(time) => self.search(range, whole(TIMESTAMP, time.parts())),
             ValueRef::Duration(span) => self.search(range, whole(DURATION, span.parts())),
             _ => self.search(range, general),
         }
     }
 
-    fn search(&self, range: Range<usize>, order: impl Fn(Record) -> Ordering) -> Result<usize, usize> {
+    fn search(&self, range: Range<usize>, order: impl Fn(StoredPair) -> Ordering) -> Result<usize, usize> {
         let (mut low, mut high) = (range.start, range.end);
         while low < high {
             let middle = low.midpoint(high);
-            match order(self.records[middle]) {
+            match order(self.pairs[middle]) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Equal => return Ok(middle),
                 Ordering::Greater => high = middle,
@@ -319,53 +319,53 @@ impl ValueColumns {
         Err(low)
     }
 
-    fn order(&self, record: Record, value: ValueRef<'_>) -> Ordering {
+    fn order(&self, pair: StoredPair, value: ValueRef<'_>) -> Ordering {
         let text = |bytes: &[u8]| match value {
             ValueRef::String(text) => bytes.cmp(text.as_bytes()),
             _ => Family::String.cmp(&value.family()),
         };
         // In a damaged file, any value will do.
         let damaged = ValueRef::Integer(0);
-        let mine = match record.kind() {
-            INTEGER => ValueRef::Integer(record.payload as i64),
+        let mine = match pair.type_tag() {
+            INTEGER => ValueRef::Integer(pair.payload as i64),
             TIMESTAMP => {
-                let (seconds, nanoseconds) = parts(record.payload);
+                let (seconds, nanoseconds) = parts(pair.payload);
                 Timestamp::new(seconds, nanoseconds).map_or(damaged, ValueRef::Timestamp)
             }
-            LONG => return text(record.text(&self.texts)),
-            kind @ SHORT..=LONGEST_SHORT => {
-                let length = (kind - SHORT) as usize;
-                return text(&spell(record.payload, length)[..length]);
+            LONG => return text(pair.text(&self.texts)),
+            tag @ SHORT..=LONGEST_SHORT => {
+                let length = (tag - SHORT) as usize;
+                return text(&spell(pair.payload, length)[..length]);
             }
             FALSE => ValueRef::Boolean(false),
             TRUE => ValueRef::Boolean(true),
-            FLOAT => Float::kept(f64::from_bits(record.payload)).map_or(damaged, ValueRef::Float),
-            DATE => Date::from_days(record.payload as i64).map_or(damaged, ValueRef::Date),
+            FLOAT => Float::kept(f64::from_bits(pair.payload)).map_or(damaged, ValueRef::Float),
+            DATE => Date::from_days(pair.payload as i64).map_or(damaged, ValueRef::Date),
             DURATION => {
-                let (seconds, nanoseconds) = parts(record.payload);
+                let (seconds, nanoseconds) = parts(pair.payload);
                 Duration::new(seconds, nanoseconds).map_or(damaged, ValueRef::Duration)
             }
-            kind => wide(kind, record.text(&self.texts)).unwrap_or(damaged),
+            tag => wide(tag, pair.text(&self.texts)).unwrap_or(damaged),
         };
         mine.canonical_order(value)
     }
 
     /// Whether the value at `position` belongs to a family that sorts after strings.
     pub fn is_typed(&self, position: usize) -> bool {
-        self.records[position].kind() > LONGEST_SHORT
+        self.pairs[position].type_tag() > LONGEST_SHORT
     }
 
     pub fn bytes(&self) -> usize {
-        size_of::<Record>() * self.records.len() + self.texts.len()
+        size_of::<StoredPair>() * self.pairs.len() + self.texts.len()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
-        sections.push(&self.records);
+        sections.push(&self.pairs);
         sections.push(&self.texts);
     }
 
     pub fn read(reader: &mut SectionReader) -> error::Result<ValueColumns> {
-        Ok(ValueColumns { records: reader.next()?, texts: reader.next()? })
+        Ok(ValueColumns { pairs: reader.next()?, texts: reader.next()? })
     }
 }
 

@@ -5,7 +5,7 @@
 use super::super::Compiled;
 use super::super::columns::entry_list::{Candidate, NO_RESIDUAL, Stages, prefetch};
 use super::program::{Context, Outcome, evaluate};
-use super::working::Working;
+use super::scratch::CompiledScratch;
 use crate::event::Event;
 use crate::truth::Missing;
 
@@ -15,7 +15,7 @@ const LISTS: usize = 256;
 impl Compiled {
     /// Looks at the entries of all triggers that are true: first those of predicates, then those of nodes, level by
     /// level. A level is settled once all entries below it have been read; its nodes that were not reached are false.
-    pub(in crate::matcher::compiled) fn follow_all(&self, event: &Event, working: &mut Working) {
+    pub(in crate::matcher::compiled) fn follow_all(&self, event: &Event, working: &mut CompiledScratch) {
         self.follow(event, 0, working);
         for level in 0..self.level_count() {
             if working.timer.is_late() {
@@ -23,7 +23,7 @@ impl Compiled {
             }
             self.check_deferred(event, level, working);
             let (nodes, first) = (self.levels[level]..self.levels[level + 1], self.triggers()[4]);
-            let Working { reached, triggers, .. } = &mut *working;
+            let CompiledScratch { reached, triggers, .. } = &mut *working;
             reached.for_each(nodes, |node| triggers.push(first + node));
             working.counters.nodes += working.triggers.len() as u64;
             self.follow(event, level + 1, working);
@@ -32,7 +32,7 @@ impl Compiled {
     }
 
     /// Looks at the entries of the triggers at hand. `settled` is the number of levels that are settled.
-    fn follow(&self, event: &Event, settled: usize, working: &mut Working) {
+    fn follow(&self, event: &Event, settled: usize, working: &mut CompiledScratch) {
         let mut stages = std::mem::take(&mut working.stages);
         let mut followed = std::mem::take(&mut working.triggers);
         for triggers in followed.chunks(LISTS) {
@@ -56,7 +56,13 @@ impl Compiled {
     }
 
     /// Checks the entries that pass their bit tests.
-    fn check_candidates(&self, event: &Event, settled: usize, stages: &mut Stages, working: &mut Working) {
+    fn check_candidates(
+        &self,
+        event: &Event,
+        settled: usize,
+        stages: &mut Stages,
+        working: &mut CompiledScratch,
+    ) {
         while stages.pass(&self.entry_lists, &working.bits, &mut working.counters) {
             prefetch(&self.program, stages.candidates().iter().map(|candidate| candidate.residual));
             let matching = Matching { compiled: self, event };
@@ -86,7 +92,7 @@ impl Compiled {
     }
 
     /// Checks the candidates for targets of a level whose residuals asked for nodes, now that all of these are settled.
-    fn check_deferred(&self, event: &Event, level: usize, working: &mut Working) {
+    fn check_deferred(&self, event: &Event, level: usize, working: &mut CompiledScratch) {
         let mut deferred = std::mem::take(&mut working.deferred[level]);
         let matching = Matching { compiled: self, event };
         for &Candidate { residual, target } in &deferred {
@@ -122,7 +128,7 @@ impl Context for Matching<'_> {
         self.compiled.sets.get(set)
     }
 
-    fn pattern(&self, pattern: u32, working: &mut Working) -> bool {
+    fn pattern(&self, pattern: u32, working: &mut CompiledScratch) -> bool {
         self.compiled.pattern_holds(pattern, self.event, working)
     }
 
@@ -130,7 +136,7 @@ impl Context for Matching<'_> {
         self.compiled.missing
     }
 
-    fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool {
+    fn has_key(&self, attribute: u32, key: u32, working: &CompiledScratch) -> bool {
         let (word, bit) = self.compiled.bits.key(attribute, key);
         working.bits[word as usize] & bit != 0
     }

@@ -6,12 +6,12 @@
 use super::super::Compiled;
 use super::super::columns::keys::NO_KEY;
 use super::super::columns::ranges::NO_RANK;
-use super::working::{EventAttribute, Known, Working};
+use super::scratch::{CompiledScratch, EventAttribute, NumberedValue};
 use crate::event::{Event, Presence};
 
 impl Compiled {
     /// Writes down what the event has, and which triggers that makes true.
-    pub(in crate::matcher::compiled) fn load(&self, event: &Event, working: &mut Working) {
+    pub(in crate::matcher::compiled) fn load(&self, event: &Event, working: &mut CompiledScratch) {
         let [sets, _, attributes, always, _] = self.triggers();
         let ranges = sets + self.sets.len() as u32;
         working.triggers.push(always);
@@ -40,7 +40,7 @@ impl Compiled {
                         let key = self.keys.find(working.probes[probe], value);
                         probe += 1;
                         let rank = self.bounds.rank(attribute, value);
-                        working.values.push(Known { key, rank });
+                        working.values.push(NumberedValue { key, rank });
                         if key != NO_KEY {
                             self.bits.with_key(attribute, key, |word, bit| working.set(word, bit));
                             working.triggers.push(key);
@@ -63,7 +63,8 @@ impl Compiled {
                 working.triggers.push(attributes + attribute);
             }
             let values = working.values.len() as u32 - first;
-            let Known { key, rank } = working.values.get(first as usize).copied().unwrap_or(Known::NONE);
+            let NumberedValue { key, rank } =
+                working.values.get(first as usize).copied().unwrap_or(NumberedValue::NONE);
             working.fields[attribute as usize] =
                 EventAttribute { first, values, key, rank, global, present: true };
             if values > 0 {

@@ -3,4 +3,4 @@
 pub(super) mod follow;
 pub(super) mod load;
 pub(super) mod program;
-pub(super) mod working;
+pub(super) mod scratch;

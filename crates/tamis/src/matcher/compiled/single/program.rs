@@ -5,7 +5,7 @@
 use super::super::columns::opcodes::{
     ANY, BITS, KEYS, KIND, LAST, NEGATED, NODE, PATTERN, PRESENCE, RANGE, SET, key_count,
 };
-use super::working::{EventAttribute, Working};
+use super::scratch::{CompiledScratch, EventAttribute};
 use crate::truth::Missing;
 
 const NEGATED_BITS: u32 = BITS | NEGATED;
@@ -27,11 +27,11 @@ pub(in crate::matcher::compiled) trait Context {
     /// The keys of a set, ascending.
     fn set(&self, set: u32) -> &[u32];
     /// Whether some value matches a pattern.
-    fn pattern(&self, pattern: u32, working: &mut Working) -> bool;
+    fn pattern(&self, pattern: u32, working: &mut CompiledScratch) -> bool;
     /// The truth of predicates on an attribute without a value.
     fn missing(&self) -> Missing;
     /// Whether some value of an attribute has this key.
-    fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool;
+    fn has_key(&self, attribute: u32, key: u32, working: &CompiledScratch) -> bool;
 }
 
 /// Evaluates the residual at `position`. The most common checks are decided inline: bit tests, nodes,
@@ -41,7 +41,7 @@ pub(in crate::matcher::compiled) fn evaluate<C: Context>(
     context: &C,
     program: &[u32],
     mut position: usize,
-    working: &mut Working,
+    working: &mut CompiledScratch,
 ) -> Outcome {
     loop {
         let head = program[position];
@@ -107,7 +107,7 @@ fn evaluate_any<C: Context>(
     context: &C,
     program: &[u32],
     mut position: usize,
-    working: &mut Working,
+    working: &mut CompiledScratch,
 ) -> Outcome {
     loop {
         let word = program[position];

@@ -1,4 +1,4 @@
-//! What is the working memory of a search?
+//! What is the scratch memory of a search?
 //!
 //! One byte per node, and a list of the bytes to clear afterwards, so a search does no work
 //! proportional to the size of the graph.
@@ -36,7 +36,7 @@ pub struct Counts {
 
 /// Working memory of a search; any graph can use any.
 #[derive(Debug, Default)]
-pub struct Working {
+pub struct GraphScratch {
     marks: Vec<u8>,
     touched: Vec<u32>,
     /// Nodes that are valid and reachable, in the order in which that was found.
@@ -62,7 +62,7 @@ pub struct Working {
     pub(super) timer: Timer,
 }
 
-impl Working {
+impl GraphScratch {
     /// Makes room for this many nodes and clears the last search; the next one is about this event.
     pub(super) fn begin(&mut self, nodes: usize, event: &Event) {
         self.timer = Timer::new(event.deadline());
@@ -108,18 +108,18 @@ impl Working {
 
 /// Working memory waiting to be used again.
 #[derive(Debug, Default)]
-pub(super) struct Pool(Mutex<Vec<Working>>);
+pub(super) struct Pool(Mutex<Vec<GraphScratch>>);
 
 /// More than this is not kept.
 const KEPT: usize = 8;
 
 impl Pool {
-    pub fn take(&self) -> Working {
+    pub fn take(&self) -> GraphScratch {
         // This never waits: in a forked process, the holder of the lock may not exist.
         self.0.try_lock().ok().and_then(|mut kept| kept.pop()).unwrap_or_default()
     }
 
-    pub fn give(&self, working: Working) {
+    pub fn give(&self, working: GraphScratch) {
         let Ok(mut kept) = self.0.try_lock() else { return };
         if kept.len() < KEPT {
             kept.push(working);

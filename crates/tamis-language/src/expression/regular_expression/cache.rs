@@ -1,10 +1,10 @@
 //! Where do compiled regular expressions live, and for how long?
 //!
-//! Every distinct pattern of the process has one [`Cell`], found by its text for as long as a pattern of that text
-//! lives. The first search that needs its automaton compiles it, on its own thread and without a lock. The bytes of compiled
-//! patterns and of their search memory are counted. If they exceed [`MOST`], patterns that were not
-//! used since the last round are dropped, and compiled again when they are needed.
-//! A running search keeps its pattern alive.
+//! Every distinct regular expression of the process has one [`Cell`], found by its text for as long as a regular
+//! expression of that text lives. The first search that needs its automaton compiles it, on its own thread and without
+//! a lock. The bytes of compiled regular expressions and of their search memory are counted. If they exceed [`MOST`],
+//! regular expressions that were not used since the last round are dropped, and compiled again when they are needed. A
+//! running search keeps its regular expression alive.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, TryLockError, Weak};
@@ -16,14 +16,14 @@ use regex_automata::{Input, MatchKind};
 
 use super::trim::trim;
 
-/// The maximum number of bytes of all compiled patterns.
+/// The maximum number of bytes of all compiled regular expressions.
 const MOST: usize = 512 << 20;
-/// How many threads can search for one pattern at a time without allocating.
+/// How many threads can search for one regular expression at a time without allocating.
 const SEARCHES: usize = 8;
 
 static CACHE: LazyLock<Cache> = LazyLock::new(|| Cache::new(MOST));
 
-/// The live patterns, and the size of their compiled forms.
+/// The live regular expressions, and the size of their compiled forms.
 #[derive(Debug)]
 struct Cache {
     cells: papaya::HashMap<Arc<str>, Weak<Cell>, ahash::RandomState>,
@@ -31,19 +31,19 @@ struct Cache {
     most: usize,
 }
 
-/// One pattern, compiled or not.
+/// One regular expression, compiled or not.
 #[derive(Debug)]
 pub(super) struct Cell {
     cache: &'static Cache,
     text: Arc<str>,
     size: usize,
-    compiled: ArcSwapOption<Compiled>,
+    compiled: ArcSwapOption<CompiledRegex>,
     /// Whether it has been used since the last round.
     used: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct CompiledRegex {
     cache: &'static Cache,
     regex: meta::Regex,
     /// The memory of searches, which grows as automata are made deterministic along the way.
@@ -58,12 +58,12 @@ struct Search {
     bytes: usize,
 }
 
-/// The live pattern with this text, if there is one.
+/// The live regular expression with this text, if there is one.
 pub(super) fn find(text: &str) -> Option<Arc<Cell>> {
     CACHE.find(text)
 }
 
-/// The pattern with this text, which has this size when compiled.
+/// The regular expression with this text, which has this size when compiled.
 pub(super) fn intern(text: Arc<str>, size: usize) -> Arc<Cell> {
     let cache: &'static Cache = &CACHE;
     cache.intern(text, size)
@@ -122,7 +122,7 @@ impl Cell {
         let found = match &*self.compiled.load() {
             Some(compiled) => compiled.is_match(text),
             None => {
-                let compiled = Arc::new(Compiled::new(&self.text, self.cache));
+                let compiled = Arc::new(CompiledRegex::new(&self.text, self.cache));
                 self.compiled.store(Some(Arc::clone(&compiled)));
                 compiled.is_match(text)
             }
@@ -141,8 +141,8 @@ impl Drop for Cell {
     }
 }
 
-impl Compiled {
-    fn new(text: &str, cache: &'static Cache) -> Compiled {
+impl CompiledRegex {
+    fn new(text: &str, cache: &'static Cache) -> CompiledRegex {
         let config = meta::Config::new()
             .match_kind(MatchKind::LeftmostFirst)
             .which_captures(WhichCaptures::Implicit)
@@ -151,15 +151,15 @@ impl Compiled {
         // The text is a valid regular expression, so only its size, which the caller limits, could make this fail.
         let hir = match regex_syntax::parse(text) {
             Ok(hir) => trim(hir),
-            Err(error) => unreachable!("the pattern was validated: {error}"),
+            Err(error) => unreachable!("the regex was validated: {error}"),
         };
         let regex = match meta::Builder::new().configure(config).build_from_hir(&hir) {
             Ok(regex) => regex,
-            Err(error) => unreachable!("the pattern was validated: {error}"),
+            Err(error) => unreachable!("the regex was validated: {error}"),
         };
-        let bytes = regex.memory_usage() + size_of::<Compiled>();
+        let bytes = regex.memory_usage() + size_of::<CompiledRegex>();
         cache.bytes.fetch_add(bytes, Ordering::Relaxed);
-        Compiled { cache, regex, searches: Default::default(), bytes: AtomicUsize::new(bytes) }
+        CompiledRegex { cache, regex, searches: Default::default(), bytes: AtomicUsize::new(bytes) }
     }
 
     fn is_match(&self, text: &str) -> bool {
@@ -190,7 +190,7 @@ impl Compiled {
     }
 }
 
-impl Drop for Compiled {
+impl Drop for CompiledRegex {
     fn drop(&mut self) {
         self.cache.bytes.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
     }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_search_for_one_pattern_at_once() {
+    fn threads_search_at_once() {
         let cache = cache(1 << 16);
         let cell = cache.intern(r"\w+@\w+".into(), 1);
         std::thread::scope(|scope| {

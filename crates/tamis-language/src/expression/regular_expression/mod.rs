@@ -1,9 +1,9 @@
 //! What is a regular expression of the language, and does a text match it?
 //!
-//! A [`Pattern`] is validated and its compiled size estimated when it is made; neither compiles anything.
-//! It is compiled by the first search and kept in a cache with a bound on its bytes (see `cache`), so that
-//! reading, adding and merging expressions cost no more than their text. Equal patterns share one entry of the
-//! cache for as long as one of them lives.
+//! A [`RegularExpression`] is validated and its compiled size estimated when it is made; neither compiles anything. It
+//! is compiled by the first search and kept in a cache with a bound on its bytes (see `cache`), so that reading,
+//! adding and merging expressions cost no more than their text. Equal regular expressions share one entry of the cache
+//! for as long as one of them lives.
 
 mod cache;
 mod size;
@@ -19,25 +19,25 @@ use crate::limits::{self, Limits};
 use crate::value::ValueRef;
 use cache::Cell;
 
-/// The maximum size of a compiled pattern, whatever the limits.
+/// The maximum size of a compiled regular expression, whatever the limits.
 const MOST: usize = 256 << 20;
 
 /// A regular expression; two are equal if their texts are.
 #[derive(Debug, Clone)]
-pub struct Pattern(Arc<Cell>);
+pub struct RegularExpression(Arc<Cell>);
 
-impl Pattern {
+impl RegularExpression {
     /// Validates a regular expression. Its time and memory are linear in the text.
-    pub fn new(text: Arc<str>, limits: &Limits) -> Result<Pattern> {
+    pub fn new(text: Arc<str>, limits: &Limits) -> Result<RegularExpression> {
         if let Some(cell) = cache::find(&text) {
-            let pattern = Pattern(cell);
-            pattern.check(limits)?;
-            return Ok(pattern);
+            let regex = RegularExpression(cell);
+            regex.check(limits)?;
+            return Ok(regex);
         }
         match size::of_text(&text, limits.pattern.min(MOST)) {
             Ok(size) => {
                 check_size(size, limits)?;
-                Ok(Pattern(cache::intern(text, size)))
+                Ok(RegularExpression(cache::intern(text, size)))
             }
             Err(reason) => Err(Error::expression(format!(
                 "{} is not a regular expression: {reason}",
@@ -61,13 +61,13 @@ impl Pattern {
         check_size(self.size(), limits)
     }
 
-    /// Whether the pattern is found anywhere in `text`; takes linear time.
+    /// Whether the regular expression is found anywhere in `text`; takes linear time.
     #[inline]
     pub fn is_match(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
 
-    /// Identifies its cache entry, which equal live patterns share.
+    /// Identifies its cache entry, which equal live regular expressions share.
     pub fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
@@ -77,40 +77,40 @@ fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     limits::check("bytes of a compiled regular expression", "pattern", bytes, limits.pattern.min(MOST))
 }
 
-/// The bytes of the distinct patterns among these. Duplicates are only searched for if the sum exceeds `most`.
-pub fn total_size<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone, most: usize) -> usize {
-    let sum = patterns.clone().map(Pattern::size).fold(0, usize::saturating_add);
+/// The bytes of the distinct regular expressions among these. Duplicates are only searched for if the sum exceeds
+/// `most`.
+pub fn total_size<'a>(regexes: impl Iterator<Item = &'a RegularExpression> + Clone, most: usize) -> usize {
+    let sum = regexes.clone().map(RegularExpression::size).fold(0, usize::saturating_add);
     if sum <= most {
         return sum;
     }
-    let mut distinct: Vec<(usize, usize)> =
-        patterns.map(|pattern| (pattern.address(), pattern.size())).collect();
+    let mut distinct: Vec<(usize, usize)> = regexes.map(|regex| (regex.address(), regex.size())).collect();
     distinct.sort_unstable();
     distinct.dedup();
     distinct.iter().map(|&(_, size)| size).fold(0, usize::saturating_add)
 }
 
-impl PartialEq for Pattern {
+impl PartialEq for RegularExpression {
     fn eq(&self, other: &Self) -> bool {
         self.address() == other.address() || self.text() == other.text()
     }
 }
 
-impl Eq for Pattern {}
+impl Eq for RegularExpression {}
 
-impl PartialOrd for Pattern {
+impl PartialOrd for RegularExpression {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Pattern {
+impl Ord for RegularExpression {
     fn cmp(&self, other: &Self) -> Ordering {
         self.text().cmp(other.text())
     }
 }
 
-impl Hash for Pattern {
+impl Hash for RegularExpression {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.text().hash(state);
     }
@@ -120,22 +120,22 @@ impl Hash for Pattern {
 mod tests {
     use super::*;
 
-    fn pattern(text: &str) -> Result<Pattern> {
-        Pattern::new(text.into(), &Limits::default())
+    fn regex(text: &str) -> Result<RegularExpression> {
+        RegularExpression::new(text.into(), &Limits::default())
     }
 
     #[test]
-    fn equal_patterns_are_one() {
-        let one = pattern("equal_patterns_are_one").unwrap();
-        let other = pattern("equal_patterns_are_one").unwrap();
+    fn equal_regular_expressions_are_one() {
+        let one = regex("equal_regular_expressions_are_one").unwrap();
+        let other = regex("equal_regular_expressions_are_one").unwrap();
         assert_eq!(one.address(), other.address());
-        assert!(one.is_match("x equal_patterns_are_one x") && !other.is_match("equal"));
+        assert!(one.is_match("x equal_regular_expressions_are_one x") && !other.is_match("equal"));
         assert_eq!(total_size([&one, &other].into_iter(), 0), one.size());
     }
 
     #[test]
-    fn what_ends_a_pattern_costs_little() {
-        let long = pattern(r"-k\s\w{1,64}(?:\s?(?:-p|-s))?").unwrap();
+    fn what_ends_a_regular_expression_costs_little() {
+        let long = regex(r"-k\s\w{1,64}(?:\s?(?:-p|-s))?").unwrap();
         assert!(long.size() < 100_000, "{}", long.size());
         assert!(
             long.is_match("svchost -k netsvcs -p") && !long.is_match("svchost -k ") && !long.is_match("k x")
@@ -144,20 +144,20 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let error = pattern("a(b").unwrap_err().to_string();
+        let error = regex("a(b").unwrap_err().to_string();
         assert_eq!(error, "'a(b' is not a regular expression: unclosed group");
-        assert!(pattern(r"(?-u)\xff").unwrap_err().to_string().contains("UTF-8"));
+        assert!(regex(r"(?-u)\xff").unwrap_err().to_string().contains("UTF-8"));
     }
 
     #[test]
     fn sizes_are_bounded_before_anything_is_compiled() {
         for text in [r"\w{1000}", r"((a{1000}){1000}){1000}", &"x".repeat(1 << 20), &r"\w".repeat(30_000)] {
-            match pattern(text) {
+            match regex(text) {
                 Err(Error::Limit { name: "pattern", found, allowed, .. }) => assert!(found > allowed),
-                other => panic!("{:?}", other.map(|pattern| pattern.size())),
+                other => panic!("{:?}", other.map(|regex| regex.size())),
             }
-            // Without limits, a pattern still cannot ask for more memory than there is.
-            let unlimited = Pattern::new(r"((a{1000}){1000}){1000}".into(), &Limits::none());
+            // Without limits, a regular expression still cannot ask for more memory than there is.
+            let unlimited = RegularExpression::new(r"((a{1000}){1000}){1000}".into(), &Limits::none());
             assert!(matches!(unlimited, Err(Error::Limit { .. })));
         }
     }

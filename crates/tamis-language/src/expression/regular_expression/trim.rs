@@ -1,8 +1,9 @@
 //! Which smaller regular expression is found in the same texts?
 //!
-//! It only matters whether a pattern is found, not where. So optional parts and repetitions at its end can stop as
-//! early as possible, and those at its start can begin as late as possible: a text contains `-k\s\w{1,64}(?:\s-p)?` exactly
-//! if it contains `-k\s\w`. The longer form would be compiled to tens of thousands of states.
+//! It only matters whether a regular expression is found, not where. So optional parts and repetitions at its end can
+//! stop as early as possible, and those at its start can begin as late as possible: a text contains
+//! `-k\s\w{1,64}(?:\s-p)?` exactly if it contains `-k\s\w`. The longer form would be compiled to tens of thousands of
+//! states.
 
 use std::collections::VecDeque;
 

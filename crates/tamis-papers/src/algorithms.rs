@@ -11,15 +11,15 @@ use tamis::{Limits, Result};
 use crate::{ATree, ATreeOptions, Cnf, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions};
 
 /// The A-Tree, as in its paper.
-pub const ATREE: Algorithm = Algorithm::Other(&Kind::ATree);
+pub const ATREE: Algorithm = Algorithm::Other(&PaperMatcher::ATree);
 /// The K-index over the conjunctions of disjunctive normal forms.
-pub const KINDEX: Algorithm = Algorithm::Other(&Kind::KIndex);
+pub const KINDEX: Algorithm = Algorithm::Other(&PaperMatcher::KIndex);
 /// Posting lists over the clauses of conjunctive normal forms.
-pub const CNF: Algorithm = Algorithm::Other(&Kind::Cnf);
+pub const CNF: Algorithm = Algorithm::Other(&PaperMatcher::Cnf);
 /// Evaluates expressions from the Dewey IDs of their true conjunctions.
-pub const DEWEY: Algorithm = Algorithm::Other(&Kind::Dewey);
+pub const DEWEY: Algorithm = Algorithm::Other(&PaperMatcher::Dewey);
 /// Evaluates expressions from intervals of their true conjunctions.
-pub const INTERVAL: Algorithm = Algorithm::Other(&Kind::Interval);
+pub const INTERVAL: Algorithm = Algorithm::Other(&PaperMatcher::Interval);
 
 /// All algorithms, including those of the engine.
 pub const ALGORITHMS: [Algorithm; 8] =
@@ -27,7 +27,7 @@ pub const ALGORITHMS: [Algorithm; 8] =
 
 /// The matcher that graph strategies use to skip nodes: a K-index whose conjunctions are in node
 /// order.
-pub const SKIPPING: &dyn MatcherKind = &Kind::Skipping;
+pub const SKIPPING: &dyn MatcherKind = &PaperMatcher::Skipping;
 
 /// The algorithm with this name.
 pub fn algorithm(name: &str) -> Option<Algorithm> {
@@ -35,7 +35,7 @@ pub fn algorithm(name: &str) -> Option<Algorithm> {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum PaperMatcher {
     ATree,
     KIndex,
     Skipping,
@@ -44,21 +44,21 @@ enum Kind {
     Interval,
 }
 
-impl MatcherKind for Kind {
+impl MatcherKind for PaperMatcher {
     fn name(&self) -> &'static str {
         match self {
-            Kind::ATree => "atree",
-            Kind::KIndex | Kind::Skipping => "kindex",
-            Kind::Cnf => "cnf",
-            Kind::Dewey => "dewey",
-            Kind::Interval => "interval",
+            PaperMatcher::ATree => "atree",
+            PaperMatcher::KIndex | PaperMatcher::Skipping => "kindex",
+            PaperMatcher::Cnf => "cnf",
+            PaperMatcher::Dewey => "dewey",
+            PaperMatcher::Interval => "interval",
         }
     }
 
     fn check(&self, expression: &Expression, zone: &TimeZone, limits: &Limits) -> Result<()> {
         let outer = match self {
-            Kind::KIndex => Outer::Or,
-            Kind::Cnf => Outer::And,
+            PaperMatcher::KIndex => Outer::Or,
+            PaperMatcher::Cnf => Outer::And,
             _ => return Ok(()),
         };
         check_size(&normalise(&resolve(expression, zone)), outer, limits.normal_form)
@@ -68,16 +68,18 @@ impl MatcherKind for Kind {
         let CompileRequest { expressions, boost, attributes, missing, normal_form } = request;
         let expressions = expressions.iter().copied();
         match self {
-            Kind::ATree => {
+            PaperMatcher::ATree => {
                 Box::new(ATree::compile(expressions, attributes, missing, ATreeOptions::default()))
             }
-            Kind::KIndex | Kind::Skipping => {
-                let options = KIndexOptions { share: matches!(self, Kind::KIndex), normal_form };
+            PaperMatcher::KIndex | PaperMatcher::Skipping => {
+                let options = KIndexOptions { share: matches!(self, PaperMatcher::KIndex), normal_form };
                 Box::new(KIndex::with_boosts(expressions, boost, attributes, missing, options))
             }
-            Kind::Cnf => Box::new(Cnf::with_boosts(expressions, boost, attributes, missing, normal_form)),
-            Kind::Dewey => Box::new(Dewey::new(expressions, attributes, missing)),
-            Kind::Interval => {
+            PaperMatcher::Cnf => {
+                Box::new(Cnf::with_boosts(expressions, boost, attributes, missing, normal_form))
+            }
+            PaperMatcher::Dewey => Box::new(Dewey::new(expressions, attributes, missing)),
+            PaperMatcher::Interval => {
                 Box::new(Interval::new(expressions, attributes, missing, IntervalOptions::default()))
             }
         }

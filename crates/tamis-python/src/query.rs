@@ -13,7 +13,7 @@ use crate::working::with_working;
 use crate::xml::{Failure, Source};
 
 /// The arguments of `match`, `top` and `first`.
-pub(crate) struct Question<'a, 'py> {
+pub(crate) struct Query<'a, 'py> {
     pub event: EventArgument<'a, 'py>,
     pub condition: Option<&'a Bound<'py, PyAny>>,
     pub document: Option<&'a Bound<'py, PyAny>>,
@@ -25,10 +25,10 @@ impl Index {
         &self,
         py: Python<'_>,
         snapshot: &Snapshot,
-        question: &Question<'_, '_>,
+        query: &Query<'_, '_>,
         answer: impl FnOnce(&Event, Option<&Selection>, &mut MatchScratch) -> tamis::Result<T> + Send,
     ) -> PyResult<T> {
-        let &Question { event, condition, document } = question;
+        let &Query { event, condition, document } = query;
         let selection = self.select(py, snapshot, condition, event.deadline)?;
         let document = self.document(document)?;
         with_working(|working| {

@@ -17,11 +17,11 @@ use crate::strings::{Strings, StringsBuilder};
 
 /// The subscriptions of a segment, by their slots.
 #[derive(Debug)]
-pub(super) struct Records {
+pub(super) struct StoredSubscriptions {
     ids: Ids,
     expressions: StoredExpressions,
     /// How many ids are strings, and how many integers.
-    kinds: Column<u64>,
+    id_counts: Column<u64>,
     /// Empty where no subscription has metadata.
     metadata: Strings,
     /// What scores are multiplied by; empty if that is 1 for all.
@@ -34,7 +34,7 @@ pub(super) struct Records {
 
 /// Subscriptions on their way into columns.
 #[derive(Debug, Default)]
-pub(super) struct RecordsBuilder {
+pub(super) struct StoredSubscriptionsBuilder {
     ids: IdsBuilder,
     expressions: StoredExpressionsBuilder,
     metadata: StringsBuilder,
@@ -44,7 +44,7 @@ pub(super) struct RecordsBuilder {
     validities: Vec<Validity>,
 }
 
-impl RecordsBuilder {
+impl StoredSubscriptionsBuilder {
     /// Appends a subscription.
     pub fn push(&mut self, subscription: &Subscription) {
         self.ids.push(subscription.id.as_ref());
@@ -61,13 +61,13 @@ impl RecordsBuilder {
         self.expressions.names()
     }
 
-    pub fn finish(self) -> Records {
-        let (strings, integers) = self.ids.kinds();
+    pub fn finish(self) -> StoredSubscriptions {
+        let (strings, integers) = self.ids.type_counts();
         let boosted = self.boosts.iter().any(|&boost| boost != 1.0);
         let highest_priority = self.priorities.iter().copied().max().unwrap_or(0);
         let prioritised = self.priorities.iter().any(|&priority| priority != 0);
-        Records {
-            kinds: vec![strings as u64, integers as u64].into(),
+        StoredSubscriptions {
+            id_counts: vec![strings as u64, integers as u64].into(),
             ids: self.ids.finish(),
             expressions: self.expressions.finish(),
             metadata: if self.has_metadata { self.metadata.finish() } else { Strings::default() },
@@ -79,7 +79,7 @@ impl RecordsBuilder {
     }
 }
 
-impl Records {
+impl StoredSubscriptions {
     pub fn len(&self) -> usize {
         self.expressions.len()
     }
@@ -118,8 +118,8 @@ impl Records {
     }
 
     /// Whether there are ids that are strings, and ids that are integers.
-    pub fn id_kinds(&self) -> (bool, bool) {
-        (self.kinds[0] > 0, self.kinds[1] > 0)
+    pub fn id_types(&self) -> (bool, bool) {
+        (self.id_counts[0] > 0, self.id_counts[1] > 0)
     }
 
     /// The expression in a slot; `None` if the file is damaged.
@@ -167,7 +167,7 @@ impl Records {
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
-        sections.push(&self.kinds);
+        sections.push(&self.id_counts);
         self.ids.write(sections);
         self.expressions.write(sections);
         self.metadata.write(sections);
@@ -176,9 +176,9 @@ impl Records {
         self.validities.write(sections);
     }
 
-    pub fn read(reader: &mut SectionReader) -> Result<Records> {
-        let mut records = Records {
-            kinds: reader.next()?,
+    pub fn read(reader: &mut SectionReader) -> Result<StoredSubscriptions> {
+        let mut stored = StoredSubscriptions {
+            id_counts: reader.next()?,
             ids: Ids::read(reader)?,
             expressions: StoredExpressions::read(reader)?,
             metadata: Strings::read(reader)?,
@@ -187,14 +187,14 @@ impl Records {
             highest_priority: 0,
             validities: Validities::read(reader)?,
         };
-        records.highest_priority = records.priorities.iter().copied().max().unwrap_or(0);
-        let whole = records.kinds.len() == 2
-            && records.kinds[0].checked_add(records.kinds[1]) == Some(records.len() as u64)
-            && (records.boosts.is_empty() || records.boosts.len() == records.len())
-            && records.boosts.iter().all(|boost| boost.is_finite() && *boost >= 0.0)
-            && (records.priorities.is_empty() || records.priorities.len() == records.len())
-            && records.validities.are_for(records.len())
-            && records.ids.len() == records.len();
-        if whole { Ok(records) } else { Err(reader.damaged("the subscriptions are incomplete")) }
+        stored.highest_priority = stored.priorities.iter().copied().max().unwrap_or(0);
+        let whole = stored.id_counts.len() == 2
+            && stored.id_counts[0].checked_add(stored.id_counts[1]) == Some(stored.len() as u64)
+            && (stored.boosts.is_empty() || stored.boosts.len() == stored.len())
+            && stored.boosts.iter().all(|boost| boost.is_finite() && *boost >= 0.0)
+            && (stored.priorities.is_empty() || stored.priorities.len() == stored.len())
+            && stored.validities.are_for(stored.len())
+            && stored.ids.len() == stored.len();
+        if whole { Ok(stored) } else { Err(reader.damaged("the subscriptions are incomplete")) }
     }
 }

@@ -1,4 +1,4 @@
-//! What is the working memory of a match?
+//! What is the scratch memory of a match?
 //!
 //! Everything here is sized to the matcher once and emptied by undoing what the event did, so the work of
 //! an event hardly depends on the number of expressions: reading what was reached takes a step per 4,096 of them.
@@ -31,30 +31,30 @@ pub(in crate::matcher::compiled) struct EventAttribute {
 
 /// A value of the event, as the matcher knows it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::matcher::compiled) struct Known {
+pub(in crate::matcher::compiled) struct NumberedValue {
     /// The pair it is, or `NO_KEY`.
     pub key: u32,
     /// Its rank among the ends of ranges, or `NO_RANK`.
     pub rank: u32,
 }
 
-impl Known {
+impl NumberedValue {
     /// A value that no expression tests.
-    pub const NONE: Known = Known { key: NO_KEY, rank: NO_RANK };
+    pub const NONE: NumberedValue = NumberedValue { key: NO_KEY, rank: NO_RANK };
 }
 
 /// What is known about a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::matcher::compiled) enum Guess {
     /// It may be true and must be tried.
-    Candidate,
+    Possible,
     True,
     False,
 }
 
 /// Working memory of one match.
 #[derive(Debug, Default)]
-pub(crate) struct Working {
+pub(crate) struct CompiledScratch {
     /// The bits that the event has; see [`Bits`](super::super::columns::bits::Bits).
     pub(in crate::matcher::compiled) bits: Vec<u64>,
     /// The words of `bits` that are not empty.
@@ -62,7 +62,7 @@ pub(crate) struct Working {
     /// The first steps towards the keys of the event's values.
     pub(in crate::matcher::compiled) probes: Vec<Probe>,
     pub(in crate::matcher::compiled) fields: Vec<EventAttribute>,
-    pub(in crate::matcher::compiled) values: Vec<Known>,
+    pub(in crate::matcher::compiled) values: Vec<NumberedValue>,
     /// The attributes that the event has.
     pub(in crate::matcher::compiled) touched: Vec<u32>,
     /// Triggers that are true, whose entries are looked at next.
@@ -84,7 +84,7 @@ pub(crate) struct Working {
     pub(in crate::matcher::compiled) deferred: Vec<Vec<Candidate>>,
 }
 
-impl Working {
+impl CompiledScratch {
     /// Makes room and forgets the last event's truths.
     pub(in crate::matcher::compiled) fn begin(
         &mut self,
@@ -149,7 +149,7 @@ impl Working {
         self.reached.contains(node)
     }
 
-    pub(in crate::matcher::compiled) fn values(&self, field: EventAttribute) -> &[Known] {
+    pub(in crate::matcher::compiled) fn values(&self, field: EventAttribute) -> &[NumberedValue] {
         &self.values[field.first as usize..(field.first + field.values) as usize]
     }
 
@@ -157,7 +157,7 @@ impl Working {
     pub(in crate::matcher::compiled) fn guess(&self, pattern: u32) -> Option<Guess> {
         let noted = self.patterns[pattern as usize];
         let guess = match noted & 3 {
-            0 => Guess::Candidate,
+            0 => Guess::Possible,
             1 => Guess::True,
             _ => Guess::False,
         };
