@@ -184,7 +184,7 @@ impl Matcher for KIndex {
 
     fn bytes(&self) -> usize {
         let words = self.starts.len() + self.slots.len();
-        self.conjunctions.postings().bytes() + 4 * words + self.fallback.bytes()
+        self.conjunctions.postings().bytes() + 4 * words + 8 * self.boosts.len() + self.fallback.bytes()
     }
 }
 
