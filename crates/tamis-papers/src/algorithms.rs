@@ -25,8 +25,8 @@ pub const INTERVAL: Algorithm = Algorithm::Other(&PaperMatcher::Interval);
 pub const ALGORITHMS: [Algorithm; 8] =
     [Algorithm::Auto, Algorithm::Compiled, ATREE, KINDEX, CNF, DEWEY, INTERVAL, Algorithm::Scan];
 
-/// The matcher that graph strategies use to skip nodes: a K-index whose conjunctions are in node
-/// order.
+/// The matcher that graph strategies use to skip nodes: a K-index whose conjunctions of one size are
+/// in node order.
 pub const SKIPPING: &dyn MatcherKind = &PaperMatcher::Skipping;
 
 /// The algorithm with this name.

@@ -68,10 +68,11 @@ impl<'a> ConjunctionBuilder<'a> {
         // Guards for negations that require a value of their attribute, unless another predicate
         // implies it.
         let signed_predicates = factors.iter().map(|&(signed, _)| postings.signed_predicate(signed));
-        let implied: Vec<u32> = signed_predicates.clone().filter_map(|signed| signed.implies).collect();
+        let mut implied: Vec<u32> = signed_predicates.clone().filter_map(|signed| signed.implies).collect();
+        implied.sort_unstable();
         let mut guards: Vec<u32> = signed_predicates
             .filter_map(|signed| match signed.sense {
-                Sense::Guarded(attribute) if !implied.contains(&attribute) => Some(attribute),
+                Sense::Guarded(attribute) if implied.binary_search(&attribute).is_err() => Some(attribute),
                 _ => None,
             })
             .collect();

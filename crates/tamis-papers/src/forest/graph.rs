@@ -10,6 +10,9 @@ use crate::conjunction::{ConjunctionBuilder, ConjunctionId};
 use tamis::expression::{NormalForm, NormalNode};
 use tamis::matcher::Slot;
 
+/// Numbers of nodes that have room after an expression is removed.
+const MOST_KEPT: usize = 1 << 10;
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum SharedNode {
     Leaf(ConjunctionId),
@@ -41,6 +44,8 @@ impl Graph {
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.numbers.clear();
+        // Clearing takes time proportional to the capacity, so do not keep a large one after a large expression.
+        self.numbers.shrink_to(MOST_KEPT);
         self.uses.clear();
         self.roots.clear();
     }

@@ -138,8 +138,9 @@ impl Matcher for Interval {
         // Already empty, unless a damaged file interrupted the previous match.
         matched.clear();
         matched.grow(self.cells.len() as usize);
-        pending.iter_mut().for_each(Vec::clear);
+        // Another index may have more turns.
         pending.resize_with(pending.len().max(self.turns.len()), Vec::new);
+        pending[..self.turns.len()].iter_mut().for_each(Vec::clear);
         shared.clear();
         self.forest.conjunctions.find(event, conjunction, |source| self.take(source, pending));
         let (mut leaves, mut probes) = (0, 0);

@@ -3,9 +3,12 @@
 //! `getNextEntity` of Broder et al. 2011 over a K-index: a graph search requests the next valid
 //! node with at least a given number, and so skips ranges of nodes that cannot be reached.
 
+use std::ops::Range;
+
 use super::KIndex;
 use tamis::event::Event;
 use tamis::matcher::extend::Cursor;
+use tamis::matcher::extend::csr::gallop;
 use tamis::matcher::{Matcher, Scratch, Slot};
 
 use crate::scratch::Working;
@@ -17,17 +20,18 @@ use crate::scratch::Working;
 pub struct KIndexCursor<'a> {
     index: &'a KIndex,
     scratch: &'a mut Working,
-    /// By size: its next satisfied conjunction, once known.
+    /// By the rank of a size: how far its conjunctions have been searched.
     pending: Vec<Pending>,
     /// Remaining known matches, descending, if all were found at once without skipping.
     known: Vec<Slot>,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Pending {
-    Unknown,
-    Slot(Slot),
-    End,
+#[derive(Debug)]
+struct Pending {
+    /// The conjunctions after those that have been passed.
+    rest: Range<u32>,
+    /// The slot of the conjunction found last.
+    slot: Option<Slot>,
 }
 
 impl KIndex {
@@ -41,7 +45,8 @@ impl KIndex {
             self.fallback.matches(event, scratch, &mut known);
             let postings = self.conjunctions.postings();
             postings.begin(event, &mut Working::of(scratch).conjunction.postings);
-            pending.resize(postings.sizes(), Pending::Unknown);
+            let ranges = (0..postings.sizes()).map(|rank| self.conjunctions.of_size(rank));
+            pending.extend(ranges.map(|rest| Pending { rest, slot: None }));
         }
         known.reverse();
         KIndexCursor { index: self, scratch: Working::of(scratch), pending, known }
@@ -55,15 +60,8 @@ impl Cursor for KIndexCursor<'_> {
         }
         let mut best = self.known.last().copied();
         for rank in 0..self.pending.len() {
-            let found = match self.pending[rank] {
-                Pending::End => None,
-                Pending::Slot(slot) if slot >= least => Some(slot),
-                _ => {
-                    let found = self.advance(rank, least);
-                    self.pending[rank] = found.map_or(Pending::End, Pending::Slot);
-                    found
-                }
-            };
+            let found = self.pending[rank].slot.filter(|&slot| slot >= least);
+            let found = found.or_else(|| self.advance(rank, least));
             best = best.into_iter().chain(found).min();
         }
         best
@@ -71,9 +69,21 @@ impl Cursor for KIndexCursor<'_> {
 }
 
 impl KIndexCursor<'_> {
+    /// The next slot of a size, at least `least`.
     fn advance(&mut self, rank: usize, least: Slot) -> Option<Slot> {
-        let least = self.index.first_from(rank, least);
-        let found = self.index.conjunctions.next(rank, least, 0.0, &mut self.scratch.conjunction)?;
-        self.index.slots_of(found).first().copied()
+        let KIndex { conjunctions, slots, .. } = self.index;
+        let Pending { rest, slot } = &mut self.pending[rank];
+        // Conjunctions that are not shared have one slot each, so the slot of a conjunction is at its number. Slots
+        // ascend within a size, and the next one is usually near the last.
+        let left = &slots[rest.start as usize..rest.end as usize];
+        let skipped = gallop(left, least).0;
+        rest.start += skipped as u32;
+        let found = match skipped < left.len() {
+            true => conjunctions.next(rank, rest.start, 0.0, &mut self.scratch.conjunction),
+            false => None,
+        };
+        rest.start = found.map_or(rest.end, |found| found + 1);
+        *slot = found.map(|found| slots[found as usize]);
+        *slot
     }
 }

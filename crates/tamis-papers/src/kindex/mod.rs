@@ -28,8 +28,8 @@ use tamis::rank::{EventWeights, is_coarse};
 /// Options of a [`KIndex`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KIndexOptions {
-    /// Whether equal conjunctions of several expressions are stored once. Otherwise conjunctions
-    /// are in slot order, and a [`KIndexCursor`] can skip.
+    /// Whether equal conjunctions of several expressions are stored once. Otherwise the
+    /// conjunctions of a size are in slot order, and a [`KIndexCursor`] can skip.
     pub share: bool,
     /// The maximum number of signed predicates in the disjunctive form of an expression.
     pub normal_form: usize,
@@ -131,19 +131,6 @@ impl KIndex {
         &self.slots[csr::range(&self.starts, conjunction)]
     }
 
-    /// The first conjunction of a size whose slot is at least this, where conjunctions are not shared.
-    fn first_from(&self, rank: usize, least: Slot) -> u32 {
-        let std::ops::Range { mut start, mut end } = self.conjunctions.of_size(rank);
-        while start < end {
-            let middle = start + (end - start) / 2;
-            match self.slots_of(middle).first().is_some_and(|&slot| slot < least) {
-                true => start = middle + 1,
-                false => end = middle,
-            }
-        }
-        start
-    }
-
     /// How many expressions are evaluated on every event, because their form would be too large.
     pub fn scanned(&self) -> usize {
         self.fallback.len()
@@ -184,7 +171,7 @@ impl Matcher for KIndex {
 
     fn bytes(&self) -> usize {
         let words = self.starts.len() + self.slots.len();
-        self.conjunctions.postings().bytes() + 4 * words + self.fallback.bytes()
+        self.conjunctions.postings().bytes() + 4 * words + 8 * self.boosts.len() + self.fallback.bytes()
     }
 }
 
