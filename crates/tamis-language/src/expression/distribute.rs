@@ -49,8 +49,13 @@ pub fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Clause
                 distinct(all.collect(), outer)
             }
             (NormalNode::And(children), Outer::Or) | (NormalNode::Or(children), Outer::And) => {
-                let empty: Clauses = vec![Box::default()];
-                children.iter().fold(empty, |product, &child| {
+                // Predicates are in every clause. Joined one by one, many of them would take quadratic time.
+                let (predicates, others): (Vec<u32>, Vec<u32>) =
+                    children.iter().partition(|&&child| is_predicate(nodes, child));
+                let signed = |&predicate: &u32| ClausePredicate { predicate, times: 1 };
+                let common: Vec<ClausePredicate> = predicates.iter().map(signed).collect();
+                let common: Clauses = vec![union(&common, &[], outer)];
+                others.iter().fold(common, |product, &child| {
                     let choices = &clauses[child as usize];
                     let pairs =
                         product.iter().flat_map(|clause| choices.iter().map(move |choice| (clause, choice)));
@@ -99,7 +104,6 @@ pub fn check_size(form: &NormalForm, outer: Outer, most: usize) -> Result<()> {
 /// Whether the clauses are there already.
 pub fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
     let nodes = form.nodes();
-    let is_predicate = |child: &u32| matches!(nodes[*child as usize], NormalNode::Predicate(_));
     let (above, below) = match (nodes.last(), outer) {
         (Some(NormalNode::Or(children)), Outer::Or) | (Some(NormalNode::And(children)), Outer::And) => {
             (&children[..], true)
@@ -110,10 +114,18 @@ pub fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
         _ => return true,
     };
     above.iter().all(|child| match &nodes[*child as usize] {
-        NormalNode::And(children) if outer == Outer::Or && below => children.iter().all(is_predicate),
-        NormalNode::Or(children) if outer == Outer::And && below => children.iter().all(is_predicate),
-        _ => is_predicate(child),
+        NormalNode::And(children) if outer == Outer::Or && below => {
+            children.iter().all(|&child| is_predicate(nodes, child))
+        }
+        NormalNode::Or(children) if outer == Outer::And && below => {
+            children.iter().all(|&child| is_predicate(nodes, child))
+        }
+        _ => is_predicate(nodes, *child),
     })
+}
+
+fn is_predicate(nodes: &[NormalNode], node: u32) -> bool {
+    matches!(nodes[node as usize], NormalNode::Predicate(_))
 }
 
 /// Conjunctions without repetition: the best of equal ones is any of them. Clauses add up, and stay.
@@ -177,6 +189,21 @@ mod tests {
         assert_eq!(clauses("true", Outer::And), [""; 0]);
         assert_eq!(clauses("false", Outer::Or), [""; 0]);
         assert_eq!(clauses("false", Outer::And), [""]);
+    }
+
+    /// Quadratic work would take minutes here.
+    #[test]
+    fn many_predicates_are_one_clause() {
+        let names: Vec<String> = (0..50_000).map(|number| format!("a{number}")).collect();
+        for (connective, outer) in [(" and ", Outer::Or), (" or ", Outer::And)] {
+            let form = normalise(&parse(&names.join(connective), &Limits::default()).unwrap());
+            let clauses = distribute(&form, outer, 10).unwrap();
+            assert_eq!((clauses.len(), clauses[0].len()), (1, names.len()));
+            assert!(clauses[0].is_sorted_by(|a, b| a.predicate < b.predicate));
+        }
+        // With others, in whatever order they are written.
+        assert_eq!(clauses("(x or y) and a and b and (a or c)", Outer::Or), ["2abx", "2aby", "abcx", "abcy"]);
+        assert_eq!(clauses("x and y or a or b or a and c", Outer::And), ["abcx", "abcy", "abx", "aby"]);
     }
 
     #[test]
