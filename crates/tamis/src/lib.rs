@@ -61,9 +61,10 @@ pub mod expression {
     };
     // What the engine needs of the language beyond that.
     pub(crate) use tamis_language::expression::{
-        Context, EMPTY, IT, Normaliser, RecentNumbers, StoredExpressions, StoredExpressionsBuilder,
-        SubexpressionKind, Subexpressions, check_name, is_hidden, is_satisfied, list_of, number_of,
-        read_inner, resolve_predicate, shorten, simplest, text_of, total_size, write_string, write_value,
+        Context, EMPTY, FlatExpression, FlatNode, FlatPredicate, FlatValue, IT, Normaliser, RecentNumbers,
+        ShortText, StoredExpressions, StoredExpressionsBuilder, SubexpressionKind, Subexpressions,
+        check_name, is_hidden, is_satisfied, list_of, number_of, read_inner, resolve_predicate, shorten,
+        simplest, text_of, total_size, write_string, write_value,
     };
 }
 

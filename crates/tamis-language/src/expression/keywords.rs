@@ -74,6 +74,15 @@ pub(super) fn may_mean(name: &str) -> bool {
     name.len() < 32 && last.is_ascii_alphabetic() && lengths >> name.len() & 1 == 1
 }
 
+/// Whether a name means something other than an attribute in some place.
+pub(super) fn means(name: &str) -> bool {
+    let is_name = |keyword: &&str| name.eq_ignore_ascii_case(keyword);
+    may_mean(name)
+        && (RESERVED.iter().chain(&CONTEXTUAL).chain(&QUANTIFIERS).any(is_name)
+            || CONSTANT_KEYWORDS.iter().any(is_name)
+            || TWO_ARGUMENTS.iter().any(|(keyword, ..)| name.eq_ignore_ascii_case(keyword)))
+}
+
 /// The keyword that `name` is most likely a misspelling of.
 pub(super) fn nearest(name: &str, keywords: &[&'static str]) -> Option<&'static str> {
     if name.len() > 16 {
@@ -98,9 +107,11 @@ mod tests {
         let keywords = RESERVED.iter().chain(&CONTEXTUAL).chain(&functions).chain(&CONSTANT_KEYWORDS);
         for name in keywords.chain(&QUANTIFIERS) {
             assert!(may_mean(name) && may_mean(&name.to_uppercase()), "{name}");
+            assert!(means(name) && means(&name.to_uppercase()), "{name}");
         }
         for name in ["", "a12", "user.geo.state", "Ünicode", "_x", "country", &"a".repeat(100), "z"] {
             assert!(!may_mean(name), "{name}");
         }
+        assert!(may_mean("age") && !means("age"));
     }
 }

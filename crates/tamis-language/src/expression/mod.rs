@@ -42,7 +42,7 @@ pub use elements::{EMPTY, number_of};
 pub use json::{write_string, write_value};
 pub use names::{IT, check_name, is_hidden, is_satisfied, list_of};
 pub use normalise::{Normaliser, SubexpressionKind, Subexpressions, simplest};
-pub use parse::read_inner;
+pub use parse::{FlatExpression, FlatNode, FlatPredicate, FlatValue, ShortText, read_inner};
 pub use recent::RecentNumbers;
 pub use regular_expression::total_size;
 pub use resolve::resolve_predicate;

@@ -219,6 +219,16 @@ impl Normaliser {
         self.built[nodes.len() - 1][POSITIVE]
     }
 
+    /// The conjunction or disjunction of subexpressions.
+    pub fn join(
+        &mut self,
+        conjunction: bool,
+        children: &[u32],
+        subexpressions: &mut impl Subexpressions,
+    ) -> u32 {
+        join(conjunction, children.iter().copied(), &mut self.joined, subexpressions)
+    }
+
     /// The subexpression of a connective whose children are leaves, as most expressions are.
     fn flat(&mut self, conjunction: bool, leaves: &[Node], subexpressions: &mut impl Subexpressions) -> u32 {
         self.leaves.clear();

@@ -4,7 +4,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::binary::{NameTable, NameTableBuilder, decode, encode};
+use super::binary::{NameTable, NameTableBuilder, decode, encode, encode_flat};
+use super::parse::FlatExpression;
 use super::tree::Expression;
 use crate::compressed_bytes::{CompressedBytes, CompressedBytesBuilder};
 use crate::error::Result;
@@ -31,6 +32,11 @@ impl StoredExpressionsBuilder {
     /// Adds an expression.
     pub fn push(&mut self, expression: &Expression) {
         self.encoded.push_with(|bytes| encode(expression, &mut self.names, bytes));
+    }
+
+    /// Adds an expression that has no tree.
+    pub fn push_flat(&mut self, expression: &FlatExpression) {
+        self.encoded.push_with(|bytes| encode_flat(expression, &mut self.names, bytes));
     }
 
     /// The names of the attributes that the expressions so far mention.

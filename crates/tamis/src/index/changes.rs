@@ -129,8 +129,7 @@ impl Index {
 
     /// As [`Index::check`], for a subscription whose expression was checked when it was parsed.
     pub(super) fn check_parsed(&self, subscription: &Subscription) -> Result<()> {
-        check_weight("the boost", subscription.boost)?;
-        subscription.validity.check()?;
+        self.check_fields(subscription.boost, &subscription.validity)?;
         // Threads that take the same snapshot at once wait for each other.
         if !matches!(self.shared.algorithm, Algorithm::Other(_)) {
             return Ok(());
@@ -138,6 +137,12 @@ impl Index {
         let snapshot = self.shared.versions.current();
         let zone = snapshot.attributes.time_zone();
         self.shared.algorithm.check(&subscription.expression, zone, &self.shared.limits)
+    }
+
+    /// Whether the fields of a subscription beside its expression are valid.
+    pub(super) fn check_fields(&self, boost: f64, validity: &Validity) -> Result<()> {
+        check_weight("the boost", boost)?;
+        validity.check()
     }
 
     fn insert(&self, subscriptions: &[Subscription], work: &Progress) -> Result<()> {

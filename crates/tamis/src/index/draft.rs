@@ -1,7 +1,8 @@
 //! How are many subscriptions read without holding all of them in memory at once?
 //!
 //! Drafts are read one at a time: the matcher splits the expression into terms, its encoding,
-//! metadata and other fields go into the stored subscriptions, and the expression is dropped.
+//! metadata and other fields go into the stored subscriptions, and the expression is dropped. Most texts are read without making an
+//! expression at all.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::Index;
 use super::subscription::{Subscription, WrittenSubscription};
 use crate::error::{Error, Result};
-use crate::expression::{parse, shorten};
+use crate::expression::{FlatExpression, parse, shorten};
 use crate::id::Id;
 use crate::value::ValueRef;
 
@@ -18,6 +19,12 @@ use crate::value::ValueRef;
 pub(super) trait Draft: Sync {
     /// The subscription itself.
     fn read(&self) -> Result<Cow<'_, Subscription>>;
+
+    /// The subscription, if its expression is a text that can be read into `flat`. Otherwise `read` returns it, or says
+    /// what is wrong.
+    fn read_flat(&self, _flat: &mut FlatExpression) -> Result<Option<&WrittenSubscription>> {
+        Ok(None)
+    }
 }
 
 impl Draft for Subscription {
@@ -51,6 +58,13 @@ impl Draft for Written<'_> {
             name: name_of(&self.written.id),
             cause: Box::new(cause),
         })
+    }
+
+    fn read_flat(&self, flat: &mut FlatExpression) -> Result<Option<&WrittenSubscription>> {
+        let WrittenSubscription { text, boost, validity, .. } = self.written;
+        let is_flat =
+            flat.read(text, self.index.limits()) && self.index.check_fields(*boost, validity).is_ok();
+        Ok(is_flat.then_some(self.written))
     }
 }
 
@@ -90,10 +104,25 @@ impl<'a, D: Draft> Stoppable<'a, D> {
 impl<D: Draft> Draft for Stoppable<'_, D> {
     fn read(&self) -> Result<Cow<'_, Subscription>> {
         self.work.check()?;
+        self.count();
+        self.draft.read()
+    }
+
+    fn read_flat(&self, flat: &mut FlatExpression) -> Result<Option<&WrittenSubscription>> {
+        self.work.check()?;
+        let read = self.draft.read_flat(flat)?;
+        if read.is_some() {
+            self.count();
+        }
+        Ok(read)
+    }
+}
+
+impl<D> Stoppable<'_, D> {
+    fn count(&self) {
         if self.position.is_multiple_of(COUNTED) {
             self.work.done.fetch_add(COUNTED, Ordering::Relaxed);
         }
-        self.draft.read()
     }
 }
 

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use super::subscription::Subscription;
+use super::subscription::{Subscription, WrittenSubscription};
 use super::validity::{Validities, Validity};
 use crate::column::Column;
 use crate::error::Result;
-use crate::expression::{Expression, StoredExpressions, StoredExpressionsBuilder};
+use crate::expression::{Expression, FlatExpression, StoredExpressions, StoredExpressionsBuilder};
 use crate::id::{Id, IdRef};
 use crate::ids::{Ids, IdsBuilder};
 use crate::matcher::Slot;
@@ -47,13 +47,32 @@ pub(super) struct StoredSubscriptionsBuilder {
 impl StoredSubscriptionsBuilder {
     /// Appends a subscription.
     pub fn push(&mut self, subscription: &Subscription) {
-        self.ids.push(subscription.id.as_ref());
-        self.expressions.push(&subscription.expression);
-        self.metadata.push(subscription.metadata.as_deref().unwrap_or("").as_bytes());
-        self.has_metadata |= subscription.metadata.is_some();
-        self.boosts.push(subscription.boost);
-        self.priorities.push(subscription.priority);
-        self.validities.push(subscription.validity);
+        let Subscription { id, expression, metadata, boost, priority, validity } = subscription;
+        self.expressions.push(expression);
+        self.push_fields(id, metadata.as_deref(), *boost, *priority, *validity);
+    }
+
+    /// Appends a subscription whose expression was read without a tree.
+    pub fn push_flat(&mut self, written: &WrittenSubscription, expression: &FlatExpression) {
+        let WrittenSubscription { id, metadata, boost, priority, validity, .. } = written;
+        self.expressions.push_flat(expression);
+        self.push_fields(id, metadata.as_deref(), *boost, *priority, *validity);
+    }
+
+    fn push_fields(
+        &mut self,
+        id: &Id,
+        metadata: Option<&str>,
+        boost: f64,
+        priority: i64,
+        validity: Validity,
+    ) {
+        self.ids.push(id.as_ref());
+        self.metadata.push(metadata.unwrap_or("").as_bytes());
+        self.has_metadata |= metadata.is_some();
+        self.boosts.push(boost);
+        self.priorities.push(priority);
+        self.validities.push(validity);
     }
 
     /// The names of the attributes that the expressions so far mention.

@@ -65,6 +65,12 @@ pub(super) fn write_text(text: &str, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(text.as_bytes());
 }
 
+/// Appends a value that is a text of fewer bytes than [`SHORT_TEXTS`].
+pub(super) fn write_short_text(text: &[u8], bytes: &mut Vec<u8>) {
+    bytes.push(SHORT + text.len() as u8);
+    bytes.extend_from_slice(text);
+}
+
 pub(super) fn write_value(value: ValueRef<'_>, bytes: &mut Vec<u8>) {
     match value {
         ValueRef::Boolean(value) => bytes.push(if value { TRUE } else { FALSE }),
@@ -90,10 +96,7 @@ pub(super) fn write_value(value: ValueRef<'_>, bytes: &mut Vec<u8>) {
             bytes.extend_from_slice(&coefficient.to_le_bytes());
             write_signed(exponent.into(), bytes);
         }
-        ValueRef::String(text) if text.len() < SHORT_TEXTS => {
-            bytes.push(SHORT + text.len() as u8);
-            bytes.extend_from_slice(text.as_bytes());
-        }
+        ValueRef::String(text) if text.len() < SHORT_TEXTS => write_short_text(text.as_bytes(), bytes),
         ValueRef::String(text) => {
             bytes.push(TEXT);
             write_text(text, bytes);

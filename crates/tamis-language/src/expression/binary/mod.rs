@@ -20,13 +20,13 @@ use std::sync::Arc;
 
 pub use names::{NameTable, NameTableBuilder};
 
-use super::parse::read_inner;
+use super::parse::{FlatExpression, FlatNode, FlatPredicate, FlatValue, read_inner};
 use super::predicate::{Operand, OperandRef, Operator, Predicate, Takes, Test};
 use super::tree::{Expression, Node, TruthTest};
 use super::xpath::XPathKey;
 use crate::limits::Limits;
-use crate::value::Value;
-use bytes::{Bytes, write_number, write_text, write_value, write_weight};
+use crate::value::{Value, ValueRef};
+use bytes::{Bytes, write_number, write_short_text, write_text, write_value, write_weight};
 use names::NameKind;
 
 // The first byte of a node: that of a predicate is four times the number of its operator, plus these.
@@ -64,6 +64,38 @@ pub fn encode(expression: &Expression, names: &mut NameTableBuilder, bytes: &mut
             }
             Node::And(count) => encode_connective(*count, AND, MANY_AND, bytes),
             Node::Or(count) => encode_connective(*count, OR, MANY_OR, bytes),
+        }
+    }
+}
+
+/// As [`encode`], for an expression that has no tree.
+pub fn encode_flat(expression: &FlatExpression, names: &mut NameTableBuilder, bytes: &mut Vec<u8>) {
+    for node in expression.nodes() {
+        match node {
+            FlatNode::Predicate(predicate) => {
+                encode_flat_predicate(predicate, expression.values(predicate), names, bytes);
+            }
+            FlatNode::And(count) => encode_connective(*count, AND, MANY_AND, bytes),
+            FlatNode::Or(count) => encode_connective(*count, OR, MANY_OR, bytes),
+        }
+    }
+}
+
+fn encode_flat_predicate(
+    predicate: &FlatPredicate,
+    values: &[FlatValue],
+    names: &mut NameTableBuilder,
+    bytes: &mut Vec<u8>,
+) {
+    bytes.push(4 * predicate.operator as u8 + if predicate.negated { NEGATED } else { 0 });
+    write_number(names.number(&predicate.name).into(), bytes);
+    if predicate.operator == Operator::In {
+        write_number(values.len() as u64, bytes);
+    }
+    for value in values {
+        match *value {
+            FlatValue::Integer(number) => write_value(ValueRef::Integer(number), bytes),
+            FlatValue::Text(text) => text.with_bytes(|text| write_short_text(text, bytes)),
         }
     }
 }

@@ -2,16 +2,19 @@
 //!
 //! A hand-written operator-precedence parser with one explicit stack: linear in the text, and as deep as the limits
 //! allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. This file connects children; `predicate`
-//! parses one, `plain` the most frequent ones, and `call` those that are written as functions.
+//! parses one, `plain` the most frequent ones, and `call` those that are written as functions. `flat` reads
+//! expressions that consist of plain predicates without making a tree.
 
 mod call;
 mod elements;
+mod flat;
 mod plain;
 mod predicate;
 
 use std::ops::{Deref, DerefMut};
 
 pub use elements::read_inner;
+pub use flat::{FlatExpression, FlatNode, FlatPredicate, FlatValue, ShortText};
 
 use super::keywords::{OPERATOR_KEYWORDS, nearest};
 use super::lex::{Token, TokenKind};

@@ -18,15 +18,23 @@ const MOST_DIGITS: usize = 18;
 
 /// A position in a text, behind what was read so far.
 #[derive(Clone, Copy)]
-struct Cursor<'a> {
+pub(super) struct Cursor<'a> {
     text: &'a str,
     position: usize,
+}
+
+/// A value as it is written.
+pub(super) enum PlainConstant<'a> {
+    /// Without its quotes.
+    Text(&'a str),
+    /// A sign or none, digits, and perhaps a fraction.
+    Number(&'a str),
 }
 
 impl Parser<'_> {
     /// Parses a predicate on the attribute that is the next token, if it is a plain one.
     pub(super) fn plain(&mut self, start: Token) -> Result<bool> {
-        let mut cursor = Cursor { text: self.text, position: start.end };
+        let mut cursor = Cursor::at(self.text, start.end);
         cursor.skip_blanks();
         let Some((operator, negated)) = cursor.operator() else { return Ok(false) };
         let operand = match operator {
@@ -74,19 +82,49 @@ impl Parser<'_> {
     }
 }
 
-impl Cursor<'_> {
-    fn next(self) -> Option<u8> {
+impl<'a> Cursor<'a> {
+    pub fn at(text: &'a str, position: usize) -> Cursor<'a> {
+        Cursor { text, position }
+    }
+
+    /// What was not read yet.
+    pub fn rest(self) -> &'a str {
+        &self.text[self.position..]
+    }
+
+    /// So many bytes later.
+    pub fn behind(self, length: usize) -> Cursor<'a> {
+        Cursor { position: self.position + length, ..self }
+    }
+
+    #[inline]
+    pub fn next(self) -> Option<u8> {
         self.text.as_bytes().get(self.position).copied()
     }
 
-    fn skip_blanks(&mut self) {
+    /// Goes behind the next byte, which is an ASCII character.
+    pub fn skip_byte(&mut self) {
+        self.position += 1;
+    }
+
+    #[inline]
+    pub fn skip_blanks(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.next() {
             self.position += 1;
         }
     }
 
+    /// Takes a connective, behind which there is a blank or a parenthesis.
+    pub fn take_connective(&mut self, keyword: &[u8]) -> bool {
+        let rest = &self.text.as_bytes()[self.position..];
+        let taken = rest.get(..keyword.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(keyword))
+            && matches!(rest.get(keyword.len()), Some(b' ' | b'\t' | b'\n' | b'\r' | b'('));
+        self.position += if taken { keyword.len() } else { 0 };
+        taken
+    }
+
     /// Takes a keyword and the blanks behind it, of which there is at least one.
-    fn take_keyword(&mut self, keyword: &[u8]) -> bool {
+    pub fn take_keyword(&mut self, keyword: &[u8]) -> bool {
         let rest = &self.text.as_bytes()[self.position..];
         let taken = rest.get(..keyword.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(keyword))
             && matches!(rest.get(keyword.len()), Some(b' ' | b'\t' | b'\n' | b'\r'));
@@ -98,7 +136,7 @@ impl Cursor<'_> {
     }
 
     /// Takes an operator, with what stands between it and its first value.
-    fn operator(&mut self) -> Option<(Operator, bool)> {
+    pub fn operator(&mut self) -> Option<(Operator, bool)> {
         let rest = &self.text.as_bytes()[self.position..];
         let (operator, negated, length) = match *rest {
             [b'=', b'=', ..] => return None,
@@ -145,8 +183,16 @@ impl Cursor<'_> {
         matches!(self.next(), None | Some(b')' | b'a'..=b'z' | b'A'..=b'Z')).then_some(value)
     }
 
-    /// Takes a string without quotes in it, or a number without an exponent.
     fn value(&mut self) -> Option<Value> {
+        match self.constant()? {
+            PlainConstant::Text(text) => Some(Value::String(shared(text))),
+            PlainConstant::Number(text) => number(text).ok(),
+        }
+    }
+
+    /// Takes a string without quotes in it, or a number without an exponent.
+    #[inline]
+    pub fn constant(&mut self) -> Option<PlainConstant<'a>> {
         let rest = &self.text.as_bytes()[self.position..];
         if let [b'\'', inner @ ..] = rest {
             // Most strings are short, so that a loop is faster than a search.
@@ -156,7 +202,7 @@ impl Cursor<'_> {
             }
             let start = self.position + 1;
             self.position = start + length + 1;
-            return Some(Value::String(shared(&self.text[start..start + length])));
+            return Some(PlainConstant::Text(&self.text[start..start + length]));
         }
         let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let sign = usize::from(rest.first() == Some(&b'-'));
@@ -175,9 +221,9 @@ impl Cursor<'_> {
         if !matches!(rest.get(length), None | Some(b' ' | b'\t' | b'\n' | b'\r' | b',' | b')')) {
             return None;
         }
-        let value = number(&self.text[self.position..self.position + length]).ok()?;
+        let start = self.position;
         self.position += length;
-        Some(value)
+        Some(PlainConstant::Number(&self.text[start..start + length]))
     }
 }
 

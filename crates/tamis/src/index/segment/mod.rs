@@ -23,7 +23,7 @@ use super::tiers::Tiers;
 use super::validity::Validities;
 use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event};
-use crate::expression::{Expression, resolve};
+use crate::expression::{Expression, FlatExpression, resolve};
 use crate::id::{Id, IdRef};
 use crate::matcher::{BatchTimes, CompiledBuilder, ExpressionStats, Matcher, Scratch, Slot};
 use crate::rank::{Scores, is_coarse};
@@ -83,7 +83,15 @@ impl Segment {
                     CompiledBuilder::new(settings.attributes.time_zone().clone()),
                 );
                 builder.reserve(drafts.len());
+                let mut flat = FlatExpression::default();
                 for draft in drafts {
+                    // A flat expression has neither patterns nor terms, and needs no resolving.
+                    if let Some(written) = draft.read_flat(&mut flat)? {
+                        stored.push_flat(written, &flat);
+                        columns.push(written.metadata.as_deref());
+                        builder.push_flat(&flat);
+                        continue;
+                    }
                     let subscription = draft.read()?;
                     stored.push(&subscription);
                     columns.push(subscription.metadata.as_deref());

@@ -7,11 +7,14 @@
 use super::super::columns::bits::BitTest;
 use super::super::columns::entry_list::PendingEntry;
 use super::ir::{SubexpressionId, Tag};
-use super::lower::{Lowering, NO_NODE, Trigger};
+use super::lower::{Lowering, NO_NODE, OtherChild, Trigger};
 use crate::truth::Missing;
 
 /// A set with more values than this is entered once, as a trigger of its own that each of its keys leads to.
 const MOST_COPIES: usize = 16;
+
+/// So many children of a subexpression are read ahead.
+const MOST_AHEAD: usize = 8;
 
 impl Lowering {
     /// The trigger under which an expression is found most often, as numbers that sort like the triggers.
@@ -45,6 +48,29 @@ impl Lowering {
         children.iter().max_by(|a, b| chance(a).total_cmp(&chance(b))).copied().unwrap_or(0)
     }
 
+    /// Reads ahead what entering these subexpressions takes, so that the cache misses overlap.
+    pub(in crate::matcher::compiled) fn prefetch(&mut self, ids: impl Iterator<Item = SubexpressionId>) {
+        let mut ahead = std::mem::take(&mut self.ahead);
+        ahead.clear();
+        ahead.extend(ids);
+        let mut start = 0;
+        // Most expressions are conjunctions of predicates, or disjunctions of these.
+        for _ in 0..2 {
+            let end = ahead.len();
+            for parent in start..end {
+                let children = self.ir.get(ahead[parent]).children();
+                ahead.extend_from_slice(&children[..children.len().min(MOST_AHEAD)]);
+            }
+            start = end;
+        }
+        let seen = ahead.iter().fold(0, |seen, &id| {
+            let numbers = self.chances[id as usize].to_bits() ^ self.costs[id as usize].to_bits();
+            seen ^ numbers ^ u64::from(self.nodes[id as usize]) ^ u64::from(self.ir.get(id).negated)
+        });
+        std::hint::black_box(seen);
+        self.ahead = ahead;
+    }
+
     /// Enters a subexpression so that `target` is reached when it and the residual at `rest` hold.
     pub(in crate::matcher::compiled) fn enter(&mut self, id: SubexpressionId, rest: u32, target: u32) {
         match self.nodes[id as usize] {
@@ -67,37 +93,42 @@ impl Lowering {
                 }
             }
             Tag::Or => {
-                for child in subexpression.children().to_vec() {
-                    self.enter(child, rest, target);
+                for position in 0..subexpression.children().len() {
+                    self.enter(self.ir.get(id).children()[position], rest, target);
                 }
             }
             Tag::And => {
                 let access = self.access(subexpression.children());
-                let mut others: Vec<SubexpressionId> =
-                    subexpression.children().iter().copied().filter(|&child| child != access).collect();
-                others.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
+                let mut others = std::mem::take(&mut self.others);
+                others.clear();
+                let children = subexpression.children().iter().filter(|&&child| child != access);
+                others.extend(children.map(|&id| OtherChild {
+                    id,
+                    chance: self.chances[id as usize],
+                    negated: self.ir.get(id).negated,
+                    test: self.bit_test(id),
+                }));
+                others.sort_by(|a, b| a.chance.total_cmp(&b.chance));
                 // If the access child is a predicate, the entry itself tests the least likely of the other children.
                 let is_predicate =
                     self.nodes[access as usize] == NO_NODE && self.ir.get(access).children().is_empty();
                 let (mut tests, mut count) = ([BitTest::NONE; 2], 0);
-                let mut position = 0;
-                while is_predicate && count < 2 && position < others.len() {
-                    let negated = self.ir.get(others[position]).negated;
-                    let test = self.bit_test(others[position]).filter(|_| !negated);
-                    if let Some(test) = test {
+                others.retain(|other| match other.test {
+                    Some(test) if is_predicate && count < 2 && !other.negated => {
                         tests[count] = test;
                         count += 1;
+                        !test.exact
                     }
-                    if test.is_some_and(|test| test.exact) {
-                        others.remove(position);
-                    } else {
-                        position += 1;
-                    }
-                }
+                    _ => true,
+                });
                 // Bit tests are the cheapest checks, so they come first. Nodes come last: a check that needs a node whose
                 // level is not settled yet defers all that follow it.
-                others.sort_by_key(|&other| (self.asks_nodes[other as usize], !self.is_bit_test(other)));
-                let rest = self.residual(&others, rest);
+                others.sort_by_key(|other| {
+                    let is_bit_test = !other.negated && other.test.is_some_and(|test| test.exact);
+                    (self.asks_nodes[other.id as usize], !is_bit_test)
+                });
+                let rest = self.residual(others.iter().map(|other| other.id), rest);
+                self.others = others;
                 let from = self.entries.len();
                 self.enter(access, rest, target);
                 for (_, entry) in &mut self.entries[from..] {
@@ -118,7 +149,7 @@ impl Lowering {
                 _ => self.missing == Missing::Unknown,
             };
             let trigger = if needs_value { Trigger::Attribute(attribute) } else { Trigger::Always };
-            let rest = self.residual(&[id], rest);
+            let rest = self.residual([id].into_iter(), rest);
             self.entries.push((trigger, PendingEntry::new(rest, target)));
             return;
         }
@@ -142,7 +173,7 @@ impl Lowering {
                 self.entries.push((Trigger::Pattern(pattern), PendingEntry::new(rest, target)));
             }
             Tag::Presence => {
-                let rest = self.residual(&[id], rest);
+                let rest = self.residual([id].into_iter(), rest);
                 self.entries.push((Trigger::Attribute(attribute), PendingEntry::new(rest, target)));
             }
             Tag::Constant | Tag::And | Tag::Or => unreachable!("no predicate"),

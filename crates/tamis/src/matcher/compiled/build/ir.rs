@@ -7,10 +7,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-
 use super::super::columns::ranges::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
-use crate::expression::{Predicate, RecentNumbers, SubexpressionKind, Subexpressions, Test, simplest};
+use super::numbers::Numbers;
+use crate::expression::{
+    FlatExpression, FlatNode, FlatPredicate, FlatValue, Operator, Predicate, RecentNumbers, ShortText,
+    SubexpressionKind, Subexpressions, Test, simplest,
+};
 use crate::value::{Value, ValueRef};
 
 /// The number of a subexpression; the children of a subexpression have smaller numbers.
@@ -79,9 +81,11 @@ impl<'a> Subexpression<'a> {
 /// predicates mention.
 #[derive(Debug, Default)]
 pub(in crate::matcher::compiled) struct Ir {
-    words: Vec<u32>,
-    ends: Vec<u32>,
-    table: HashTable<Hashed>,
+    arena: Arena,
+    /// The subexpressions except those of `singles`.
+    table: Numbers,
+    /// By key, the subexpression that tests for it alone, and its negation.
+    singles: Vec<[SubexpressionId; 2]>,
     hasher: WordHasher,
     /// Attributes by their number in this matcher, which starts at 1.
     names: Vec<Arc<str>>,
@@ -96,95 +100,255 @@ pub(in crate::matcher::compiled) struct Ir {
     pattern_numbers: HashMap<(u32, Test), u32, ahash::RandomState>,
     /// The words of the subexpression being built; reused to save allocations.
     scratch: Vec<u32>,
+    staged: Staged,
+}
+
+/// Predicates that are about to be looked up.
+#[derive(Debug, Default)]
+struct Staged {
+    words: Vec<u32>,
+    /// Where the words of each begin, and their hash.
+    predicates: Vec<(usize, u32)>,
+}
+
+/// There is no such subexpression.
+const NONE: SubexpressionId = SubexpressionId::MAX;
+
+/// The words of all subexpressions, one behind the other.
+#[derive(Debug)]
+struct Arena {
+    words: Vec<u32>,
+    /// Where each begins, and where the last ends.
+    starts: Vec<u32>,
+}
+
+impl Default for Arena {
+    fn default() -> Self {
+        Arena { words: Vec::new(), starts: vec![0] }
+    }
+}
+
+impl Arena {
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    #[inline]
+    fn get(&self, subexpression: SubexpressionId) -> &[u32] {
+        let [start, end] = self.starts[subexpression as usize..][..2] else { unreachable!("of two words") };
+        &self.words[start as usize..end as usize]
+    }
+
+    fn push(&mut self, words: &[u32]) -> SubexpressionId {
+        let subexpression = self.len() as SubexpressionId;
+        self.words.extend_from_slice(words);
+        self.starts.push(self.words.len() as u32);
+        subexpression
+    }
 }
 
 /// Values of attributes, numbered in the order of their first mention.
 #[derive(Debug, Default)]
 pub(in crate::matcher::compiled) struct Values {
     pub list: Vec<(u32, Value)>,
-    table: HashTable<Hashed>,
+    texts: Texts,
+    /// By attribute, the values that are texts.
+    by_attribute: Vec<AttributeTexts>,
+    /// The values that are not.
+    table: Numbers,
     hasher: WordHasher,
-    /// Texts that were interned lately; empty while there are few values.
-    recent: Vec<RecentText>,
-}
-
-/// A text of an attribute: where it is in memory, and its number. The list owns this text, so that no other text can
-/// be there.
-#[derive(Debug, Clone, Copy, Default)]
-struct RecentText {
-    address: usize,
-    attribute: u32,
-    number: u32,
 }
 
 impl Values {
-    /// How many recent texts are kept: 128 kB.
-    const RECENT: usize = 8192;
-    /// Fewer values are not worth that.
-    const FEW: usize = 1024;
-
-    /// The number of a value, which is new or known. Values repeat, and those that were read from texts are mostly one
-    /// allocation (`expression::recent`), which is found without hashing and comparing it.
+    /// The number of a value, which is new or known.
+    #[inline]
     fn intern(&mut self, attribute: u32, value: &Value) -> u32 {
-        let Value::String(text) = value else { return self.intern_any(attribute, value) };
-        let address = Arc::as_ptr(text).cast::<u8>().addr();
-        let place = (address >> 4 ^ (attribute as usize).wrapping_mul(0x9e37_79b1)) % Values::RECENT;
-        if let Some(recent) = self.recent.get(place)
-            && (recent.address, recent.attribute) == (address, attribute)
-        {
-            return recent.number;
+        match value {
+            Value::String(text) => self.intern_text(attribute, text),
+            other => self.intern_other(attribute, other),
         }
-        let number = self.intern_any(attribute, value);
-        if self.recent.is_empty() && self.list.len() >= Values::FEW {
-            self.recent.resize(Values::RECENT, RecentText::default());
-        }
-        let owned = matches!(&self.list[number as usize].1, Value::String(known) if Arc::ptr_eq(known, text));
-        if let Some(recent) = self.recent.get_mut(place).filter(|_| owned) {
-            *recent = RecentText { address, attribute, number };
-        }
-        number
     }
 
-    fn intern_any(&mut self, attribute: u32, value: &Value) -> u32 {
-        let hash = self.hasher.value(attribute, value.as_ref());
-        let same = |entry: &Hashed| {
-            entry.hash == hash && {
-                let (of, known) = &self.list[entry.number as usize];
-                *of == attribute && known == value
+    /// A text is numbered first. Texts repeat more often than pairs of an attribute and a text, and the few texts of one
+    /// attribute are close to each other in memory.
+    fn intern_text(&mut self, attribute: u32, text: &Arc<str>) -> u32 {
+        match ShortText::new(text) {
+            Some(short) => self.intern_short(attribute, short),
+            None => {
+                let number = self.texts.intern_long(text, &self.hasher);
+                self.intern_numbered(attribute, number)
             }
-        };
-        if let Some(entry) = self.table.find(spread(hash), same) {
-            return entry.number;
         }
-        let number = self.list.len() as u32;
-        self.list.push((attribute, value.clone()));
-        self.table.insert_unique(spread(hash), Hashed { hash, number }, |entry| spread(entry.hash));
+    }
+
+    #[inline]
+    fn intern_short(&mut self, attribute: u32, text: ShortText) -> u32 {
+        let number = self.texts.intern_short(text, &self.hasher);
+        self.intern_numbered(attribute, number)
+    }
+
+    /// The number of a value, given that of its text.
+    #[inline]
+    fn intern_numbered(&mut self, attribute: u32, text: u32) -> u32 {
+        if attribute as usize >= self.by_attribute.len() {
+            self.by_attribute.resize_with(attribute as usize + 1, AttributeTexts::default);
+        }
+        let next = self.list.len() as u32;
+        let found = self.by_attribute[attribute as usize].find_or_add(text, next, &self.hasher);
+        if found == next {
+            self.list.push((attribute, Value::String(self.texts.get(text).clone())));
+        }
+        found
+    }
+
+    #[inline]
+    fn intern_flat(&mut self, attribute: u32, value: FlatValue) -> u32 {
+        match value {
+            FlatValue::Text(text) => self.intern_short(attribute, text),
+            FlatValue::Integer(number) => self.intern_other(attribute, &Value::Integer(number)),
+        }
+    }
+
+    fn intern_other(&mut self, attribute: u32, value: &Value) -> u32 {
+        let hash = self.hasher.value(attribute, value.as_ref());
+        let next = self.list.len() as u32;
+        let number = self.table.find_or_add(hash, next, |number| {
+            let (of, known) = &self.list[number as usize];
+            *of == attribute && known == value
+        });
+        if number == next {
+            self.list.push((attribute, value.clone()));
+        }
         number
     }
 
     pub fn find(&self, attribute: u32, value: ValueRef<'_>) -> Option<u32> {
-        let hash = self.hasher.value(attribute, value);
-        let same = |entry: &Hashed| {
-            entry.hash == hash && {
-                let (of, known) = &self.list[entry.number as usize];
-                *of == attribute && known.as_ref() == value
-            }
-        };
-        self.table.find(spread(hash), same).map(|entry| entry.number)
+        if let ValueRef::String(text) = value {
+            let number = self.texts.find(text, &self.hasher)?;
+            return self.by_attribute.get(attribute as usize)?.find(number, &self.hasher);
+        }
+        self.table.find(self.hasher.value(attribute, value), |number| {
+            let (of, known) = &self.list[number as usize];
+            *of == attribute && known.as_ref() == value
+        })
     }
 }
 
-/// An entry of a table. The hash is kept beside the number, so that neither a table that grows nor a lookup of what is
-/// not there reads what the numbers stand for.
-#[derive(Debug, Clone, Copy)]
-struct Hashed {
-    hash: u32,
-    number: u32,
+/// Distinct texts and their numbers: even ones for short texts, odd ones for others.
+#[derive(Debug, Default)]
+struct Texts {
+    /// Short texts are compared without reading them from where they were allocated.
+    short: Vec<ShortText>,
+    short_texts: Vec<Arc<str>>,
+    short_table: Numbers,
+    long: Vec<Arc<str>>,
+    long_table: Numbers,
 }
 
-/// A hash as tables take it, which use its first and its last bits.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash) | u64::from(hash) << 32
+impl Texts {
+    #[inline]
+    fn intern_short(&mut self, text: ShortText, hasher: &WordHasher) -> u32 {
+        let next = self.short.len() as u32;
+        let is_same = |number: u32| self.short[number as usize] == text;
+        let number = self.short_table.find_or_add(hasher.short(text), next, is_same);
+        if number == next {
+            self.short.push(text);
+            self.short_texts.push(text.to_text());
+        }
+        2 * number
+    }
+
+    fn intern_long(&mut self, text: &Arc<str>, hasher: &WordHasher) -> u32 {
+        let next = self.long.len() as u32;
+        let is_same = |number: u32| self.long[number as usize] == *text;
+        let number = self.long_table.find_or_add(hasher.text(text), next, is_same);
+        if number == next {
+            self.long.push(text.clone());
+        }
+        2 * number + 1
+    }
+
+    fn get(&self, number: u32) -> &Arc<str> {
+        let texts = if number.is_multiple_of(2) { &self.short_texts } else { &self.long };
+        &texts[number as usize / 2]
+    }
+
+    fn find(&self, text: &str, hasher: &WordHasher) -> Option<u32> {
+        match ShortText::new(text) {
+            Some(short) => {
+                let is_same = |number: u32| self.short[number as usize] == short;
+                self.short_table.find(hasher.short(short), is_same).map(|number| 2 * number)
+            }
+            None => {
+                let is_same = |number: u32| *self.long[number as usize] == *text;
+                self.long_table.find(hasher.text(text), is_same).map(|number| 2 * number + 1)
+            }
+        }
+    }
+}
+
+/// The values of one attribute that are texts: the number of each among all values, by the number of its text. Open
+/// addressing with linear probing.
+#[derive(Debug, Default)]
+struct AttributeTexts {
+    /// The number of a text plus one, or 0 if the slot is free; and the number of the value. As many as a power of
+    /// two, or none.
+    slots: Vec<(u32, u32)>,
+    taken: usize,
+}
+
+impl AttributeTexts {
+    /// The slots of the smallest table that is not empty.
+    const LEAST: usize = 4;
+
+    #[inline]
+    fn find_or_add(&mut self, text: u32, next: u32, hasher: &WordHasher) -> u32 {
+        match self.search(text, hasher) {
+            Ok(value) => value,
+            Err(free) => {
+                self.add(free, text, next, hasher);
+                next
+            }
+        }
+    }
+
+    fn find(&self, text: u32, hasher: &WordHasher) -> Option<u32> {
+        self.search(text, hasher).ok()
+    }
+
+    /// The number of the value, or else the slot where it goes.
+    #[inline]
+    fn search(&self, text: u32, hasher: &WordHasher) -> Result<u32, usize> {
+        let Some(last) = self.slots.len().checked_sub(1) else { return Err(0) };
+        let mut place = hasher.number(text) & last;
+        // Some slots are free.
+        loop {
+            let (note, value) = self.slots[place];
+            if note == text + 1 {
+                return Ok(value);
+            }
+            if note == 0 {
+                return Err(place);
+            }
+            place = (place + 1) & last;
+        }
+    }
+
+    fn add(&mut self, free: usize, text: u32, value: u32, hasher: &WordHasher) {
+        self.taken += 1;
+        // At least a third of the slots stays free.
+        if 3 * self.taken <= 2 * self.slots.len() {
+            self.slots[free] = (text + 1, value);
+            return;
+        }
+        let grown = vec![(0, 0); (2 * self.slots.len()).max(AttributeTexts::LEAST)];
+        let old = std::mem::replace(&mut self.slots, grown);
+        for slot in old.into_iter().filter(|slot| slot.0 != 0).chain([(text + 1, value)]) {
+            if let Err(free) = self.search(slot.0 - 1, hasher) {
+                self.slots[free] = slot;
+            }
+        }
+    }
 }
 
 /// Hashes words and values with random keys, so that nobody can write expressions that collide.
@@ -208,6 +372,12 @@ impl WordHasher {
         product as u64 ^ (product >> 64) as u64
     }
 
+    /// A hash of the number of a text.
+    #[inline]
+    fn number(&self, number: u32) -> usize {
+        (self.mix(self.keys[0], number.into()) >> 32) as usize
+    }
+
     fn words(&self, words: &[u32]) -> u32 {
         let (pairs, last) = words.as_chunks::<2>();
         let pairs = pairs.iter().map(|&[low, high]| u64::from(low) | u64::from(high) << 32);
@@ -221,16 +391,23 @@ impl WordHasher {
         let begun = self.mix(self.keys[0], attribute.into());
         let hash = match value {
             ValueRef::Integer(number) => self.mix(begun, number as u64),
-            ValueRef::String(text) => {
-                let (chunks, rest) = text.as_bytes().as_chunks::<8>();
-                let hash =
-                    chunks.iter().fold(begun, |hash, chunk| self.mix(hash, u64::from_le_bytes(*chunk)));
-                let rest = rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
-                self.mix(self.mix(hash, rest), !(text.len() as u64))
-            }
             other => self.mix(begun, self.others.hash_one(other)),
         };
         (hash >> 32) as u32
+    }
+
+    #[inline]
+    fn short(&self, text: ShortText) -> u32 {
+        let [high, low] = text.halves();
+        (self.mix(self.mix(self.keys[0], high), low) >> 32) as u32
+    }
+
+    fn text(&self, text: &str) -> u32 {
+        let (chunks, rest) = text.as_bytes().as_chunks::<8>();
+        let chunks = chunks.iter().map(|chunk| u64::from_le_bytes(*chunk));
+        let hash = chunks.fold(self.keys[0], |hash, chunk| self.mix(hash, chunk));
+        let rest = rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        (self.mix(self.mix(hash, rest), !(text.len() as u64)) >> 32) as u32
     }
 }
 
@@ -242,9 +419,9 @@ impl Ir {
         /// For more, the tables grow as they are filled.
         const MOST: usize = 1 << 18;
         let subexpressions = PARTS * expressions.min(MOST);
-        self.table.reserve(subexpressions, |entry| spread(entry.hash));
-        self.ends.reserve(subexpressions);
-        self.words.reserve(4 * subexpressions);
+        self.table.reserve(subexpressions);
+        self.arena.starts.reserve(subexpressions);
+        self.arena.words.reserve(4 * subexpressions);
     }
 
     /// The names of the attributes, by their number in this matcher minus one.
@@ -253,13 +430,12 @@ impl Ir {
     }
 
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.arena.len()
     }
 
+    #[inline]
     pub fn get(&self, subexpression: SubexpressionId) -> Subexpression<'_> {
-        let end = self.ends[subexpression as usize] as usize;
-        let start = if subexpression == 0 { 0 } else { self.ends[subexpression as usize - 1] as usize };
-        let words = &self.words[start..end];
+        let words = self.arena.get(subexpression);
         Subexpression { tag: TAGS[(words[0] & 0xff) as usize], negated: words[0] & NEGATED != 0, words }
     }
 
@@ -267,9 +443,9 @@ impl Ir {
         let negated = if negated { NEGATED } else { 0 };
         let head = |tag: Tag| tag as u32 | negated;
         match test {
-            Test::Equal(value) => {
-                let key = self.keys.intern(attribute, value);
-                self.intern(&[head(Tag::Keys), attribute, key])
+            Test::Equal(value) => self.intern_single(head(Tag::Keys), attribute, value),
+            Test::In(values) if values.len() == 1 => {
+                self.intern_single(head(Tag::Keys), attribute, &values[0])
             }
             Test::In(values) => {
                 let mut words = std::mem::take(&mut self.scratch);
@@ -293,6 +469,75 @@ impl Ir {
                 self.intern(&[head(Tag::Pattern), attribute, number])
             }
         }
+    }
+
+    /// Appends the subexpressions of the predicates of an expression that was read without a tree, which are those that
+    /// [`predicate`](Subexpressions::predicate) returns. All are looked up together, so that the cache misses overlap.
+    pub fn flat_predicates(&mut self, expression: &FlatExpression, found: &mut Vec<SubexpressionId>) {
+        let mut staged = std::mem::take(&mut self.staged);
+        staged.words.clear();
+        staged.predicates.clear();
+        for node in expression.nodes() {
+            let FlatNode::Predicate(predicate) = node else { continue };
+            let start = staged.words.len();
+            self.stage(predicate, expression.values(predicate), &mut staged.words);
+            staged.predicates.push((start, self.hasher.words(&staged.words[start..])));
+        }
+        let seen = staged.predicates.iter().fold(0, |seen, &(_, hash)| seen ^ self.table.glance(hash));
+        std::hint::black_box(seen);
+        let ends = staged.predicates.iter().skip(1).map(|&(start, _)| start).chain([staged.words.len()]);
+        for (&(start, hash), end) in staged.predicates.iter().zip(ends) {
+            let words = &staged.words[start..end];
+            found.push(match *words {
+                [head, attribute, key] => self.intern_key(head, attribute, key),
+                _ => self.intern_hashed(words, hash),
+            });
+        }
+        self.staged = staged;
+    }
+
+    /// Appends the words of a predicate: three of them if it tests for one key.
+    fn stage(&mut self, predicate: &FlatPredicate, values: &[FlatValue], words: &mut Vec<u32>) {
+        let attribute = self.intern_attribute(&predicate.name);
+        let negated = if predicate.negated { NEGATED } else { 0 };
+        let values = match predicate.operator {
+            Operator::Between if values[0] == values[1] => &values[..1],
+            _ => values,
+        };
+        let comparison = match predicate.operator {
+            Operator::Less => LESS,
+            Operator::AtMost => AT_MOST,
+            Operator::Greater => GREATER,
+            Operator::AtLeast => AT_LEAST,
+            Operator::Between if values.len() == 2 => BETWEEN,
+            _ => {
+                words.extend([Tag::Keys as u32 | negated, attribute]);
+                let first = words.len();
+                words.extend(values.iter().map(|&value| self.keys.intern_flat(attribute, value)));
+                words[first..].sort_unstable();
+                return;
+            }
+        };
+        let ends = [values[0], values[values.len() - 1]];
+        let [low, high] = ends.map(|value| self.bounds.intern_flat(attribute, value));
+        words.extend([Tag::Range as u32 | negated, attribute, comparison, low, high]);
+    }
+
+    /// A test for one key, which is found by the number of the key.
+    fn intern_single(&mut self, head: u32, attribute: u32, value: &Value) -> SubexpressionId {
+        let key = self.keys.intern(attribute, value);
+        self.intern_key(head, attribute, key)
+    }
+
+    fn intern_key(&mut self, head: u32, attribute: u32, key: u32) -> SubexpressionId {
+        if key as usize >= self.singles.len() {
+            self.singles.resize(self.keys.list.len(), [NONE; 2]);
+        }
+        let single = &mut self.singles[key as usize][usize::from(head & NEGATED != 0)];
+        if *single == NONE {
+            *single = self.arena.push(&[head, attribute, key]);
+        }
+        *single
     }
 
     fn intern_pattern(&mut self, attribute: u32, pattern: &Test) -> u32 {
@@ -335,20 +580,15 @@ impl Ir {
     }
 
     fn intern(&mut self, words: &[u32]) -> SubexpressionId {
-        let hash = self.hasher.words(words);
-        let slice = |subexpression: SubexpressionId| {
-            let start = if subexpression == 0 { 0 } else { self.ends[subexpression as usize - 1] as usize };
-            &self.words[start..self.ends[subexpression as usize] as usize]
-        };
-        let same = |entry: &Hashed| entry.hash == hash && slice(entry.number) == words;
-        if let Some(entry) = self.table.find(spread(hash), same) {
-            return entry.number;
+        self.intern_hashed(words, self.hasher.words(words))
+    }
+
+    fn intern_hashed(&mut self, words: &[u32], hash: u32) -> SubexpressionId {
+        let next = self.arena.len() as SubexpressionId;
+        let subexpression = self.table.find_or_add(hash, next, |known| self.arena.get(known) == words);
+        if subexpression == next {
+            self.arena.push(words);
         }
-        let subexpression = self.ends.len() as SubexpressionId;
-        self.words.extend_from_slice(words);
-        self.ends.push(self.words.len() as u32);
-        self.table
-            .insert_unique(spread(hash), Hashed { hash, number: subexpression }, |entry| spread(entry.hash));
         subexpression
     }
 }

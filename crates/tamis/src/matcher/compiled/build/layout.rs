@@ -13,6 +13,9 @@ use super::lower::{Lowering, Trigger};
 use crate::csr::{self, Lists};
 use crate::matcher::{Scan, Slot};
 
+/// So many expressions are read ahead.
+const READ_AHEAD: usize = 16;
+
 /// Everything there is, before it is laid out.
 struct Lowered {
     lowering: Lowering,
@@ -40,8 +43,12 @@ impl Lowering {
         let mut order: Vec<Slot> =
             (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != SubexpressionId::MAX).collect();
         order.sort_by_cached_key(|&slot| self.likeliest_trigger(roots[slot as usize]));
-        for slot in order {
-            self.enter(roots[slot as usize], NO_RESIDUAL, first_slot + slot);
+        // The parts of these are far from each other.
+        for slots in order.chunks(READ_AHEAD) {
+            self.prefetch(slots.iter().map(|&slot| roots[slot as usize]));
+            for &slot in slots {
+                self.enter(roots[slot as usize], NO_RESIDUAL, first_slot + slot);
+            }
         }
         Lowered { lowering: self, slots: roots.len(), deep, scan }.lay_out(local)
     }

@@ -43,6 +43,17 @@ pub(in crate::matcher::compiled) struct Sets {
     pub entered: Vec<bool>,
 }
 
+/// A child of a conjunction that is not its access child.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::matcher::compiled) struct OtherChild {
+    pub id: SubexpressionId,
+    /// The probability that it is true.
+    pub chance: f64,
+    pub negated: bool,
+    /// The bit test that an event passes if it, or what it negates, is true.
+    pub test: Option<BitTest>,
+}
+
 /// Turns subexpressions into entries and programs: `access` chooses the triggers of each subexpression, `residual`
 /// writes what remains to be checked.
 pub(in crate::matcher::compiled) struct Lowering {
@@ -70,6 +81,10 @@ pub(in crate::matcher::compiled) struct Lowering {
     pub program: Vec<u32>,
     /// The words of the residual being built; reused to save allocations.
     pub words: Vec<u32>,
+    /// The children of a conjunction beside its access child; likewise.
+    pub others: Vec<OtherChild>,
+    /// What is read ahead; likewise.
+    pub ahead: Vec<SubexpressionId>,
     pub sets: Sets,
     pub intervals: Intervals,
     pub patterns: Patterns,
@@ -175,11 +190,6 @@ impl Lowering {
             self.nodes[subexpression as usize] = node;
         }
         self.node_subexpressions = nodes;
-    }
-
-    /// Whether a bit test decides a subexpression completely.
-    pub(in crate::matcher::compiled) fn is_bit_test(&self, subexpression: SubexpressionId) -> bool {
-        !self.ir.get(subexpression).negated && self.bit_test(subexpression).is_some_and(|test| test.exact)
     }
 
     /// The bit test that an event passes if a subexpression, or what it negates, is true; `None` if no test is worth

@@ -9,6 +9,7 @@ pub(super) mod estimate;
 pub(super) mod ir;
 pub(super) mod layout;
 pub(super) mod lower;
+mod numbers;
 pub(super) mod residual;
 pub(super) mod stats;
 
@@ -20,7 +21,7 @@ use super::columns::patterns::Patterns;
 use super::columns::ranges::{Bounds, Intervals};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, Normaliser, resolve};
+use crate::expression::{Expression, FlatExpression, FlatNode, Normaliser, resolve};
 use crate::matcher::{Scan, Slot};
 use crate::truth::Missing;
 use crate::value::TimeZone;
@@ -39,6 +40,9 @@ pub(crate) struct CompiledBuilder {
     /// The subexpression of each expression.
     roots: Vec<SubexpressionId>,
     normaliser: Normaliser,
+    /// The predicates of an expression, and the subexpressions that wait for their connective; kept for their memory.
+    predicates: Vec<SubexpressionId>,
+    open: Vec<SubexpressionId>,
     time_zone: TimeZone,
 }
 
@@ -61,6 +65,29 @@ impl CompiledBuilder {
     /// As [`CompiledBuilder::push`], for an expression that is resolved.
     pub fn push_resolved(&mut self, resolved: &Expression) {
         self.roots.push(self.normaliser.build(resolved, &mut self.ir));
+    }
+
+    /// As [`CompiledBuilder::push`], for an expression that was read without a tree.
+    pub fn push_flat(&mut self, expression: &FlatExpression) {
+        self.open.clear();
+        self.predicates.clear();
+        self.ir.flat_predicates(expression, &mut self.predicates);
+        let mut predicates = self.predicates.iter();
+        for node in expression.nodes() {
+            let (conjunction, count) = match node {
+                FlatNode::Predicate(_) => {
+                    self.open.extend(predicates.next());
+                    continue;
+                }
+                FlatNode::And(count) => (true, *count),
+                FlatNode::Or(count) => (false, *count),
+            };
+            let first = self.open.len() - count as usize;
+            let joined = self.normaliser.join(conjunction, &self.open[first..], &mut self.ir);
+            self.open.truncate(first);
+            self.open.push(joined);
+        }
+        self.roots.extend(self.open.pop());
     }
 
     /// What the expressions consist of.
@@ -165,6 +192,8 @@ fn compile(
         entries: Vec::new(),
         program: Vec::new(),
         words: Vec::new(),
+        others: Vec::new(),
+        ahead: Vec::new(),
         sets: Sets::default(),
         intervals: Intervals::default(),
         sampled: sample.len(),
@@ -175,4 +204,62 @@ fn compile(
     lowering.estimate(&estimates);
     lowering.number_nodes(&uses);
     lowering.finish(roots, deep, scan, local)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, parse};
+
+    #[test]
+    fn expressions_without_a_tree_have_the_same_subexpressions() {
+        let texts = [
+            "a = 'x'",
+            "a in ('x') and b in (3, 1, 2)",
+            "b in (1, 2, 3) and a = 'x' and a = 'x'",
+            "(a != 'y' or b not in (1, 2)) and (c between 1 and 5 or c between 4 and 4) or d > 'm'",
+            "c = 4 or c not between 1 and 5",
+            "a in ('y', 'x', 'z') and (b <= 1 and (b >= 1 and b < 9))",
+            "b = 'x' or a in ('x', 'z', 'y')",
+        ];
+        let limits = Limits::default();
+        let [mut trees, mut flat, mut mixed] = std::array::from_fn(|_| CompiledBuilder::default());
+        let mut read = FlatExpression::default();
+        for text in texts {
+            let tree = parse(text, &limits).unwrap();
+            assert!(read.read(text, &limits), "{text}");
+            trees.push(&tree);
+            flat.push_flat(&read);
+            mixed.push_flat(&read);
+            mixed.push(&tree);
+            assert_eq!(mixed.roots[mixed.roots.len() - 2], mixed.roots[mixed.roots.len() - 1], "{text}");
+        }
+        let written = |builder: &CompiledBuilder| {
+            let ir = &builder.ir;
+            let parts: Vec<String> =
+                (0..ir.len()).map(|number| format!("{:?}", ir.get(number as SubexpressionId))).collect();
+            (builder.roots.clone(), parts, ir.names().to_vec(), ir.keys.list.clone(), ir.bounds.list.clone())
+        };
+        assert_eq!(written(&flat), written(&trees));
+        assert_eq!(written(&mixed).1, written(&trees).1);
+    }
+
+    #[test]
+    fn values_are_found_by_their_attribute_and_content() {
+        let mut builder = CompiledBuilder::default();
+        let long = "x".repeat(40);
+        for number in 0..2000 {
+            let text = format!("a{} in ('v{number}', '{long}{number}', {number})", number % 7);
+            builder.push(&parse(&text, &Limits::default()).unwrap());
+        }
+        let keys = &builder.ir.keys;
+        assert_eq!(keys.list.len(), 6000);
+        for (number, (attribute, value)) in (0..).zip(&keys.list) {
+            assert_eq!(keys.find(*attribute, value.as_ref()), Some(number));
+            assert_eq!(keys.find(attribute + 7, value.as_ref()), None);
+        }
+        for absent in ["v2000", "", &format!("{long}2000")] {
+            assert_eq!(keys.find(1, crate::value::ValueRef::String(absent)), None);
+        }
+    }
 }

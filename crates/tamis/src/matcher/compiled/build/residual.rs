@@ -10,14 +10,18 @@ use super::lower::{Lowering, NO_NODE};
 
 impl Lowering {
     /// A residual that checks these subexpressions and continues with the residual at `rest`.
-    pub(in crate::matcher::compiled) fn residual(&mut self, ids: &[SubexpressionId], rest: u32) -> u32 {
-        if ids.is_empty() {
+    pub(in crate::matcher::compiled) fn residual(
+        &mut self,
+        ids: impl ExactSizeIterator<Item = SubexpressionId>,
+        rest: u32,
+    ) -> u32 {
+        if ids.len() == 0 {
             return rest;
         }
         let mut words = std::mem::take(&mut self.words);
         words.clear();
         let mut last = 0;
-        for &id in ids {
+        for id in ids {
             last = words.len();
             self.check(id, &mut words);
         }
