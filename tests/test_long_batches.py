@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import tamis
 import tamis.xml
 
-LENGTHS = [0, 1, 255, 256, 257, 511, 513, 1500]
+# Around the ends of the first chunks, which have 32, 64, 96 and 192 events, and of longer ones.
+LENGTHS = [0, 1, 31, 32, 33, 95, 96, 97, 193, 257, 513, 1500]
 
 ID_KINDS: dict[str, Callable[[int], str | int]] = {
     "integers": lambda number: number - 3,
@@ -38,6 +39,7 @@ def test_a_batch_is_answered_as_a_loop(kind: str, count: int) -> None:
     texts = [json.dumps(event) for event in events]
     wanted = [index.match(event) for event in events]
     assert index.match_batch(events) == wanted
+    assert index.match_batch(tuple(events)) == wanted
     assert index.match_batch(event for event in events) == wanted
     assert index.match_batch(texts) == wanted
     assert index.match_batch("\n\n".join(texts)) == wanted

@@ -135,7 +135,7 @@ fn decode_object(
     attributes: &Attributes,
     limits: &Limits,
 ) -> PyResult<()> {
-    let mut decoder = Decoder { event, attributes, pin: attributes.pin(), limits, waiting: Vec::new() };
+    let mut decoder = Decoder::new(event, attributes, limits);
     let object = object.clone();
     decoder.waiting.push(Waiting { path: String::new(), depth: 1, attribute: None, inside: false, object });
     decoder.run()
@@ -166,8 +166,7 @@ fn decode_element(
             event.begin(it);
             event.null();
         } else {
-            let mut decoder =
-                Decoder { event, attributes, pin: attributes.pin(), limits, waiting: Vec::new() };
+            let mut decoder = Decoder::new(event, attributes, limits);
             let (path, object) = ("it".to_owned(), object.clone());
             decoder.waiting.push(Waiting { path, depth: 1, attribute: Some(it), inside: false, object });
             decoder.run()?;
@@ -187,13 +186,20 @@ struct Decoder<'e, 'py> {
     attributes: &'e Attributes,
     /// Used to look up names.
     pin: Pin<'e>,
+    /// Whether there are neither terms nor expressions about elements.
+    plain: bool,
     limits: &'e Limits,
     /// Objects whose decoding could run Python code, and so change a mapping during iteration. They
     /// are decoded after the iteration.
     waiting: Vec<Waiting<'py>>,
 }
 
-impl<'py> Decoder<'_, 'py> {
+impl<'e, 'py> Decoder<'e, 'py> {
+    fn new(event: &'e mut Event, attributes: &'e Attributes, limits: &'e Limits) -> Decoder<'e, 'py> {
+        let (pin, plain) = (attributes.pin(), attributes.is_plain());
+        Decoder { event, attributes, pin, plain, limits, waiting: Vec::new() }
+    }
+
     fn run(&mut self) -> PyResult<()> {
         while let Some(next) = self.waiting.pop() {
             self.visit(next)?;
@@ -298,11 +304,14 @@ impl<'py> Decoder<'_, 'py> {
         let name = name.to_str().map_err(|_| {
             error::event(py, "an attribute's name contains a lone surrogate, which is not Unicode text")
         })?;
-        path.truncate(base);
-        if depth > 1 {
+        let path: &str = if depth > 1 {
+            path.truncate(base);
             path.push('.');
-        }
-        path.push_str(name);
+            path.push_str(name);
+            path
+        } else {
+            name
+        };
         let Some(mention) = self.pin.mention(path) else {
             return Ok(());
         };
@@ -315,10 +324,11 @@ impl<'py> Decoder<'_, 'py> {
         }
         // Read now only what can be read without running Python code.
         let scalar = is_scalar(&value);
-        let elements = mention.attribute.is_some_and(|attribute| self.attributes.asks_elements(attribute));
+        let asks = |attribute| !self.plain && self.attributes.asks_elements(attribute);
+        let elements = mention.attribute.is_some_and(asks);
         match mention.attribute {
             attribute if elements => {
-                let (path, depth, object) = (path.clone(), depth + 1, value);
+                let (path, depth, object) = (path.to_owned(), depth + 1, value);
                 self.waiting.push(Waiting { path, depth, attribute, inside, object });
                 Ok(())
             }
@@ -335,7 +345,7 @@ impl<'py> Decoder<'_, 'py> {
                 self.list(path, depth, &value, attribute.is_some(), false)
             }
             attribute => {
-                let (path, depth, object) = (path.clone(), depth + 1, value);
+                let (path, depth, object) = (path.to_owned(), depth + 1, value);
                 self.waiting.push(Waiting { path, depth, attribute, inside, object });
                 Ok(())
             }
@@ -422,7 +432,11 @@ impl<'py> Decoder<'_, 'py> {
 }
 
 pub fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyString>()
+    // Exact types first: comparing a pointer takes no call.
+    object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyString>()
+        || object.is_exact_instance_of::<PyFloat>()
+        || object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyInt>()
         || object.is_instance_of::<PyFloat>()
 }

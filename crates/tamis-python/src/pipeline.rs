@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use tamis::event::OnError;
@@ -13,7 +13,7 @@ use tamis::{Event, Limits};
 
 use crate::batch::{Asked, Row};
 use crate::interrupt::PATIENCE;
-use crate::working::next_event;
+use crate::working::{next_event, with_working};
 
 /// The maximum number of threads. More would be idle, because a single thread decodes and writes.
 const MOST_THREADS: usize = 8;
@@ -31,14 +31,16 @@ pub struct Chunk<'t> {
     pub rows: Vec<Row>,
     /// Lines that cannot be read: position, line number and error.
     pub failures: Vec<(usize, usize, tamis::Error)>,
+    /// Holds the matches.
     pub scratch: MatchScratch,
     /// The number of `rows` that were matched.
     pub matched: tamis::Result<usize>,
 }
 
 impl Chunk<'_> {
-    /// Decodes the lines, if there are any, and matches everything.
-    fn work(&mut self, asked: &Matching<'_>, stop: &AtomicBool) {
+    /// Decodes the lines, if there are any, and matches everything. The memory that this takes is the
+    /// thread's, so that it stays in the caches of a core.
+    fn work(&mut self, asked: &Matching<'_>, working: &mut MatchScratch, stop: &AtomicBool) {
         let Matching { snapshot, selection, on_error, now, deadline, limits } = *asked;
         for (position, (json, line)) in self.lines.drain(..).enumerate() {
             let event = next_event(&mut self.events, self.rows.len(), now, deadline);
@@ -53,7 +55,9 @@ impl Chunk<'_> {
         }
         let stopped = || stop.load(Ordering::Relaxed);
         let events = &self.events[..self.rows.len()];
-        self.matched = snapshot.match_many(events, selection, &mut self.scratch, &stopped);
+        working.swap_matches(&mut self.scratch);
+        self.matched = snapshot.match_many(events, selection, working, &stopped);
+        working.swap_matches(&mut self.scratch);
     }
 }
 
@@ -74,6 +78,8 @@ pub struct Pipeline<'s, 't> {
     asked: Matching<'s>,
     stop: &'s AtomicBool,
     threads: usize,
+    /// The memory for matching in this thread, if there are no others.
+    working: MatchScratch,
     queue: Sender<(Chunk<'t>, SyncSender<Chunk<'t>>)>,
     /// The results of submitted chunks, in order.
     pending: VecDeque<Receiver<Chunk<'t>>>,
@@ -106,7 +112,8 @@ impl<'t> Pipeline<'_, 't> {
         let (done, pending) = sync_channel(1);
         self.pending.push_back(pending);
         if self.threads == 0 {
-            py.detach(|| chunk.work(&self.asked, self.stop));
+            let working = &mut self.working;
+            py.detach(|| chunk.work(&self.asked, working, self.stop));
             // The channel has room for it.
             let _ = done.send(chunk);
         } else {
@@ -161,22 +168,36 @@ pub fn run<'t, T>(
     let stop = AtomicBool::new(false);
     let (queue, chunks) = channel::<(Chunk<'t>, SyncSender<Chunk<'t>>)>();
     let chunks = Mutex::new(chunks);
+    // One thread uses this thread's memory, which has the right size already.
+    let memory = Mutex::new(vec![with_working(|working| std::mem::take(&mut working.scratch))]);
     let work = || {
+        let mut working = lock(&memory).pop().unwrap_or_default();
         loop {
-            let next = chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok((mut chunk, done)) = next else { return };
-            chunk.work(&asked, &stop);
+            let next = lock(&chunks).recv();
+            let Ok((mut chunk, done)) = next else {
+                lock(&memory).push(working);
+                return;
+            };
+            chunk.work(&asked, &mut working, &stop);
             // After a failure there is no receiver.
             let _ = done.send(chunk);
         }
     };
-    std::thread::scope(|scope| {
+    let fed = std::thread::scope(|scope| {
         // If a thread cannot be started, the others or this one do its work.
         let started = (0..threads()).map(|_| std::thread::Builder::new().spawn_scoped(scope, work));
         let threads = started.filter(Result::is_ok).count();
         let (pending, spare) = (VecDeque::new(), Vec::new());
-        let fed = feed(&mut Pipeline { asked, stop: &stop, threads, queue, pending, spare });
+        let working = MatchScratch::default();
+        let fed = feed(&mut Pipeline { asked, stop: &stop, threads, working, queue, pending, spare });
         stop.store(fed.is_err(), Ordering::Relaxed);
         fed
-    })
+    });
+    let scratch = lock(&memory).pop().unwrap_or_default();
+    with_working(|working| working.scratch = scratch);
+    fed
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

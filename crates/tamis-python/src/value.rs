@@ -25,6 +25,12 @@ pub fn with_value<T>(
     take: impl FnOnce(ValueRef<'_>, bool) -> T,
 ) -> Result<Option<T>, Refusal> {
     let refuse = |reason: &str| Err(Refusal::Reason(reason.to_owned()));
+    // The most frequent type first. An exact type is recognised without a call.
+    if object.is_exact_instance_of::<PyInt>()
+        && let Ok(number) = object.extract::<i64>()
+    {
+        return Ok(Some(take(ValueRef::Integer(number), false)));
+    }
     if let Ok(text) = object.cast::<PyString>() {
         return match text.to_str() {
             Ok(text) => Ok(Some(take(ValueRef::String(text), false))),

@@ -76,28 +76,23 @@ impl Ask<'_> {
         }
     }
 
-    /// All ids that an event matches; `position` is that among the events matched together.
+    /// All ids that an event matches; `event` is its position among those matched together.
     pub(super) fn write_matches<'py>(
         &self,
         py: Python<'py>,
         snapshot: &Snapshot,
         event: usize,
         scratch: &MatchScratch,
-        texts: &mut id::Texts<'py>,
+        objects: &mut id::Objects<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let raise = |error| error::raise(py, &error);
-        let found = snapshot.many_matches(event, scratch);
         if let Ask::Json { .. } = self {
-            let ids = found.map(|found| Ok((snapshot.id_of(found)?, 0.0)));
-            return self.write(py, &ids.collect::<tamis::Result<Vec<_>>>().map_err(raise)?);
+            let slots = snapshot.many_slots(event, scratch);
+            let found = slots.flat_map(|(segment, slots)| slots.iter().map(move |&slot| (segment, slot)));
+            let ids = found.map(|(segment, slot)| Ok((snapshot.id_in(segment, slot)?, 0.0)));
+            let ids = ids.collect::<tamis::Result<Vec<_>>>();
+            return self.write(py, &ids.map_err(|error| error::raise(py, &error))?);
         }
-        if !snapshot.has_text_ids() {
-            let mut ids = Vec::new();
-            snapshot.many_integers(event, scratch, &mut ids).map_err(raise)?;
-            return PyList::new(py, ids).map(Bound::into_any);
-        }
-        let ids = found.map(|found| texts.get(py, found.number(), || snapshot.id_of(found).map_err(raise)));
-        PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?).map(Bound::into_any)
+        objects.list(py, snapshot, event, scratch).map(Bound::into_any)
     }
 
     /// Whether the room is used up and no more events should be matched.

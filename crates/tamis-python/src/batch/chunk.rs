@@ -31,7 +31,7 @@ impl Index {
         mut rows: Vec<Row>,
         count: usize,
         documents: Vec<PyResult<Option<Source>>>,
-        texts: &mut id::Texts<'py>,
+        objects: &mut id::Objects<'py>,
         results: &Bound<'py, PyList>,
         refusals: &mut Refusals<'py>,
     ) -> PyResult<()> {
@@ -55,7 +55,7 @@ impl Index {
             && rows.iter().all(|row| row.document.is_none())
             && !unreadable.contains(&true)
         {
-            return match_together(py, asked, working, &rows, count, texts, results);
+            return match_together(py, asked, working, &rows, count, objects, results);
         }
         let Working { events, scratch } = working;
         let mut answers = vec![None; count];
@@ -106,7 +106,7 @@ fn match_together<'py>(
     working: &mut Working,
     rows: &[Row],
     count: usize,
-    texts: &mut id::Texts<'py>,
+    objects: &mut id::Objects<'py>,
     results: &Bound<'py, PyList>,
 ) -> PyResult<()> {
     let Asked { snapshot, ask, selection, .. } = asked;
@@ -131,7 +131,7 @@ fn match_together<'py>(
         };
         for (event, row) in rows[next..next + matched].iter().enumerate() {
             ask.fill_up(results, first + row.position)?;
-            results.append(ask.write_matches(py, snapshot, event, scratch, texts)?)?;
+            results.append(ask.write_matches(py, snapshot, event, scratch, objects)?)?;
             if ask.is_full() {
                 return Ok(());
             }

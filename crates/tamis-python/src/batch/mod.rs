@@ -9,7 +9,7 @@ use std::sync::PoisonError;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyMapping};
+use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PyTuple};
 use tamis::Deadline;
 use tamis::event::OnError;
 use tamis::index::{Selection, Snapshot};
@@ -26,8 +26,30 @@ use crate::working::{next_event, with_working};
 use crate::xml::Source;
 use crate::{arrow, error, event, id};
 
-/// The number of events that are decoded, then matched together without the interpreter's lock.
+/// The most events that are decoded, then matched together without the interpreter's lock.
 const CHUNK: usize = 256;
+
+/// The number of events that are matched first, before other threads are started.
+const FIRST_CHUNK: usize = 32;
+
+/// If fewer events follow, starting threads and filling their memory takes longer than it saves.
+/// If their number is unknown, as many as were matched are expected to follow.
+const WORTH_THREADS: usize = 192;
+
+/// The least number of events in the chunks after the first. Fewer are always matched one by one,
+/// even if matching them together is faster.
+const LEAST_CHUNK: usize = 64;
+
+/// The length of the chunk that begins at event `first` of about `count`, if that is known. The
+/// first and the last chunks are shorter, so that no thread waits long for the first events, or for
+/// another thread to finish the last ones.
+fn chunk_length(first: usize, count: Option<usize>) -> usize {
+    if first == 0 {
+        return FIRST_CHUNK;
+    }
+    let left = count.map_or(usize::MAX, |count| count.saturating_sub(first));
+    first.min(left / 4).clamp(LEAST_CHUNK, CHUNK)
+}
 
 /// A call of a batch method.
 pub struct Asked<'a> {
@@ -172,16 +194,17 @@ impl Index {
     ) -> PyResult<()> {
         let lines = text.split(|&byte| byte == b'\n').zip(1..);
         let mut lines = lines.filter(|(line, _)| !line.trim_ascii().is_empty());
-        let mut texts = id::Texts::default();
+        let mut objects = id::Objects::default();
+        let count = Some(text.iter().filter(|&&byte| byte == b'\n').count());
         loop {
-            if is_pipelined(asked, documents, results) {
-                return self.pipeline(py, asked, &mut texts, results, refusals, |_, chunk, _| {
-                    chunk.lines.extend(lines.by_ref().take(CHUNK));
+            if is_pipelined(asked, documents, results, count) {
+                return self.pipeline(py, asked, &mut objects, results, refusals, |_, chunk, _| {
+                    chunk.lines.extend(lines.by_ref().take(chunk_length(chunk.first, count)));
                     chunk.count = chunk.lines.len();
                     Ok(())
                 });
             }
-            let chunk: Vec<(&[u8], usize)> = lines.by_ref().take(CHUNK).collect();
+            let chunk: Vec<(&[u8], usize)> = lines.by_ref().take(chunk_length(results.len(), None)).collect();
             if chunk.is_empty() || asked.ask.is_full() {
                 return Ok(());
             }
@@ -207,7 +230,17 @@ impl Index {
                     let failure = error::raise(py, &error);
                     refusals.note(py, first + position, Some(line), Part::Event, failure)?;
                 }
-                self.match_all(py, asked, working, rows, chunk.len(), sources, &mut texts, results, refusals)
+                self.match_all(
+                    py,
+                    asked,
+                    working,
+                    rows,
+                    chunk.len(),
+                    sources,
+                    &mut objects,
+                    results,
+                    refusals,
+                )
             })?;
         }
     }
@@ -221,13 +254,14 @@ impl Index {
         results: &Bound<'py, PyList>,
         refusals: &mut Refusals<'py>,
     ) -> PyResult<()> {
+        let count = length(events);
         let mut events = iterate_events(events, asked.name)?;
-        let mut texts = id::Texts::default();
+        let mut objects = id::Objects::default();
         loop {
-            if is_pipelined(asked, documents, results) {
+            if is_pipelined(asked, documents, results, count) {
                 let (attributes, limits) = (asked.snapshot.attributes(), self.index.limits());
-                return self.pipeline(py, asked, &mut texts, results, refusals, |py, chunk, refusals| {
-                    for position in 0..CHUNK {
+                return self.pipeline(py, asked, &mut objects, results, refusals, |py, chunk, refusals| {
+                    for position in 0..chunk_length(chunk.first, count) {
                         let Some(object) = events.next().transpose()? else { break };
                         chunk.count += 1;
                         let count = chunk.rows.len();
@@ -242,7 +276,8 @@ impl Index {
                     Ok(())
                 });
             }
-            let chunk = events.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
+            let length = chunk_length(results.len(), None);
+            let chunk = events.by_ref().take(length).collect::<PyResult<Vec<_>>>()?;
             if chunk.is_empty() || asked.ask.is_full() {
                 return Ok(());
             }
@@ -260,7 +295,17 @@ impl Index {
                         }
                     }
                 }
-                self.match_all(py, asked, working, rows, chunk.len(), sources, &mut texts, results, refusals)
+                self.match_all(
+                    py,
+                    asked,
+                    working,
+                    rows,
+                    chunk.len(),
+                    sources,
+                    &mut objects,
+                    results,
+                    refusals,
+                )
             })?;
         }
     }
@@ -271,7 +316,7 @@ impl Index {
         &self,
         py: Python<'py>,
         asked: &Asked<'_>,
-        texts: &mut id::Texts<'py>,
+        objects: &mut id::Objects<'py>,
         results: &Bound<'py, PyList>,
         refusals: &mut Refusals<'py>,
         mut fill: impl FnMut(Python<'py>, &mut Chunk<'t>, &mut Refusals<'py>) -> PyResult<()>,
@@ -286,7 +331,7 @@ impl Index {
             let matched = matched.map_err(|error| error::raise(py, &error))?;
             for (event, row) in chunk.rows[..matched].iter().enumerate() {
                 ask.fill_up(results, chunk.first + row.position)?;
-                results.append(ask.write_matches(py, asked.snapshot, event, &chunk.scratch, texts)?)?;
+                results.append(ask.write_matches(py, asked.snapshot, event, &chunk.scratch, objects)?)?;
             }
             ask.fill_up(results, chunk.first + chunk.count)
         };
@@ -315,15 +360,23 @@ impl Index {
     }
 }
 
-/// Whether to use other threads from now on: a whole chunk was matched already, so more are likely
-/// to follow.
+/// The number of events in a list or tuple, whose length costs no call of Python code.
+fn length(events: &Bound<'_, PyAny>) -> Option<usize> {
+    let list = events.cast_exact::<PyList>().map(|list| list.len());
+    list.or_else(|_| events.cast_exact::<PyTuple>().map(|tuple| tuple.len())).ok()
+}
+
+/// Whether to use other threads from now on; `count` is about the number of all events, if known.
 fn is_pipelined(
     asked: &Asked<'_>,
     documents: Option<&Bound<'_, PyIterator>>,
     results: &Bound<'_, PyList>,
+    count: Option<usize>,
 ) -> bool {
+    let matched = results.len();
     matches!(asked.ask, Ask::All { .. })
         && documents.is_none()
-        && results.len() >= CHUNK
+        && matched >= FIRST_CHUNK
+        && count.map_or(matched, |count| count.saturating_sub(matched)) >= WORTH_THREADS
         && pipeline::threads() > 0
 }

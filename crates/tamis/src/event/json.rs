@@ -31,6 +31,7 @@ impl Event {
             path: std::mem::take(&mut self.path),
             event: self,
             attributes,
+            plain: attributes.is_plain(),
             pin: &pin,
             limits,
         };
@@ -56,6 +57,7 @@ impl Event {
             path: std::mem::take(&mut self.path),
             event: self,
             attributes,
+            plain: attributes.is_plain(),
             pin: &pin,
             limits,
         };
@@ -77,6 +79,8 @@ struct Reader<'e, 'j> {
     /// The dotted name of the member being read.
     path: String,
     attributes: &'e Attributes,
+    /// Whether there are neither terms nor expressions about elements.
+    plain: bool,
     /// For looking up names.
     pin: &'e Pin<'e>,
     limits: &'e Limits,
@@ -183,7 +187,8 @@ impl Reader<'_, '_> {
             return Ok(None);
         };
         let start = self.json.current_index();
-        let asked = attribute.filter(|attribute| !inside && self.attributes.asks_elements(*attribute));
+        let asks = |attribute: &AttributeId| !self.plain && self.attributes.asks_elements(*attribute);
+        let asked = attribute.filter(|attribute| !inside && asks(attribute));
         let asked = asked.map(|attribute| (attribute, start));
         match (peek, attribute) {
             (Peek::Object, _) => {

@@ -1,6 +1,6 @@
 //! Which subscriptions do the events of an Arrow batch match, and which of them best or first?
 //!
-//! Threads take the rows in blocks of 512. The matches of a block form one record batch, and the
+//! Threads take the rows in blocks of up to 512. The matches of a block form one record batch, and the
 //! record batches are in the order of the rows.
 
 use std::collections::HashSet;
@@ -24,10 +24,13 @@ use crate::limits::Limits;
 use crate::matcher::{Evaluation, Slot};
 use crate::rank::EventWeights;
 
-/// Events that one thread matches together.
+/// The most events that one thread matches together.
 const BLOCK: usize = 512;
 
-/// The answers for one block of rows, by its number.
+/// The least number of events in one of the last blocks.
+const LAST_BLOCK: usize = 64;
+
+/// The answers for one block of rows, by its first row.
 type Answered<T> = (usize, Result<(T, RefusedEvents)>);
 
 /// Whether to give up.
@@ -185,7 +188,8 @@ impl Snapshot {
         answer: impl Fn(&mut K, &[u64], &[Event], &mut MatchScratch, Stopped<'_>) -> Result<T> + Sync,
     ) -> Result<(Vec<T>, Vec<K>, RefusedEvents)> {
         let reader = ColumnReader::new(batch.events, asked, self.attributes(), batch.limits);
-        let blocks = batch.events.len().div_ceil(BLOCK);
+        let count = batch.events.len();
+        let threads = batching.threads.clamp(1, count.div_ceil(LAST_BLOCK).max(1));
         let next = AtomicUsize::new(0);
         let done: Mutex<(Vec<Answered<T>>, Vec<K>)> = Mutex::new((Vec::new(), Vec::new()));
         let failed = AtomicBool::new(false);
@@ -195,12 +199,11 @@ impl Snapshot {
             let (mut decoded, mut scratch, mut kept) = (Vec::new(), MatchScratch::default(), keep());
             scratch.set_evaluation(batching.evaluation);
             loop {
-                let block = next.fetch_add(1, Ordering::Relaxed);
-                if block >= blocks || stopped() {
+                let Some(rows) = take_block(&next, count, threads).filter(|_| !stopped()) else {
                     lock().1.push(kept);
                     return;
-                }
-                let rows = block * BLOCK..batch.events.len().min((block + 1) * BLOCK);
+                };
+                let first = rows.start;
                 let mut refused = RefusedEvents::new(batching.on_error);
                 let read = self.read_rows(batch, &reader, rows, &mut decoded, &mut refused);
                 let answered = read.and_then(|numbers| {
@@ -208,10 +211,9 @@ impl Snapshot {
                     Ok((answer(&mut kept, &numbers, decoded, &mut scratch, &stopped)?, refused))
                 });
                 failed.fetch_or(answered.is_err(), Ordering::Relaxed);
-                lock().0.push((block, answered));
+                lock().0.push((first, answered));
             }
         };
-        let threads = batching.threads.clamp(1, blocks.max(1));
         std::thread::scope(|scope| {
             for _ in 1..threads {
                 // If a thread cannot be started, the others do its work.
@@ -220,7 +222,7 @@ impl Snapshot {
             work();
         });
         let (mut done, kept) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_by_key(|(block, _)| *block);
+        done.sort_by_key(|(first, _)| *first);
         let (mut answers, mut refused) = (Vec::new(), RefusedEvents::new(batching.on_error));
         for (_, answered) in done {
             let (answer, not_read) = answered?;
@@ -294,9 +296,16 @@ impl Snapshot {
         found: &mut Found<'_>,
     ) -> Result<()> {
         if let ArrowQuery::All { .. } = found.query {
-            return self.matching_many(events, selection, scratch, stopped, |event, position, slots| {
-                found.push(numbers[event], &self.segments[position], slots)
-            });
+            let matched = self.match_many(events, selection, scratch, stopped)?;
+            found.reserve(self.many_count(scratch));
+            for (event, &number) in numbers.iter().enumerate().take(matched) {
+                for (position, slots) in self.many_slots(event, scratch) {
+                    if !slots.is_empty() {
+                        found.push(number, &self.segments[position], slots)?;
+                    }
+                }
+            }
+            return Ok(());
         }
         for (event, &number) in events.iter().zip(numbers).take_while(|_| !stopped()) {
             match found.query {
@@ -338,6 +347,17 @@ impl Snapshot {
     }
 }
 
+/// The next rows for a thread, if any are left. The last blocks are shorter, so that no thread waits long for another.
+fn take_block(next: &AtomicUsize, count: usize, threads: usize) -> Option<Range<usize>> {
+    let end = |start: usize| {
+        let share = if threads > 1 { (count - start) / (2 * threads) } else { BLOCK };
+        count.min(start + share.clamp(LAST_BLOCK, BLOCK))
+    };
+    let taken =
+        next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |start| (start < count).then(|| end(start)));
+    taken.ok().map(|start| start..end(start))
+}
+
 /// Collects pairs for a batch.
 struct Found<'a> {
     schema: &'a SchemaRef,
@@ -360,6 +380,15 @@ impl<'a> Found<'a> {
         let (complete, rows, bytes) = (Vec::new(), Vec::new(), 0);
         let (scores, priorities, ranks) = (Vec::new(), Vec::new(), Vec::new());
         Found { schema, complete, rows, ids, metadata, bytes, query, scores, priorities, ranks }
+    }
+
+    /// Makes room for this many pairs, so that the columns need not be copied while they grow.
+    fn reserve(&mut self, pairs: usize) {
+        self.rows.reserve_exact(pairs);
+        match &mut self.ids {
+            Ids::Strings(_, ends) => ends.reserve_exact(pairs),
+            Ids::Integers(ids) => ids.reserve_exact(pairs),
+        }
     }
 
     /// Adds the pairs of one event and these slots.
@@ -431,5 +460,31 @@ impl<'a> Found<'a> {
     fn finish(mut self) -> Result<Vec<RecordBatch>> {
         self.complete()?;
         Ok(self.complete)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_every_row_once_and_get_shorter() {
+        for (count, threads) in
+            [(0, 1), (0, 2), (1, 2), (64, 2), (513, 1), (2000, 1), (2000, 2), (100_000, 7)]
+        {
+            let next = AtomicUsize::new(0);
+            let (mut end, mut lengths) = (0, Vec::new());
+            while let Some(rows) = take_block(&next, count, threads) {
+                assert_eq!(rows.start, end);
+                (end, lengths) = (rows.end, [lengths, vec![rows.len()]].concat());
+            }
+            assert_eq!(end, count);
+            assert!(lengths.is_sorted_by(|one, next| one >= next), "{lengths:?}");
+            assert!(lengths.iter().all(|&length| 0 < length && length <= BLOCK), "{lengths:?}");
+            // Alone, a thread waits for nobody.
+            let (blocks, whole) = (lengths.len(), count.div_ceil(BLOCK));
+            let shorter = threads > 1 && count > LAST_BLOCK;
+            assert!(if shorter { blocks > whole } else { blocks == whole }, "{lengths:?}");
+        }
     }
 }

@@ -57,7 +57,7 @@ pub use counts::Counts;
 #[cfg(feature = "arrow")]
 pub use rows::TableRow;
 pub use selection::Selection;
-pub use snapshot::{FoundIds, IdPlace, MatchScratch, SlotRef, Snapshot, Stats};
+pub use snapshot::{FoundIds, IdPlace, MatchScratch, Snapshot, Stats};
 pub use subscription::{Subscription, WrittenSubscription};
 pub use validity::Validity;
 

@@ -76,24 +76,16 @@ pub enum FoundIds<'s> {
     Any(Vec<IdRef<'s>>),
 }
 
-/// The place of a subscription in a snapshot; no two subscriptions share one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SlotRef {
-    segment: u32,
-    slot: Slot,
-}
-
-impl SlotRef {
-    /// A number that no other subscription of the snapshot has.
-    pub fn number(self) -> u64 {
-        u64::from(self.segment) << 32 | u64::from(self.slot)
-    }
-}
-
 impl MatchScratch {
     /// How the events of a batch are matched.
     pub fn set_evaluation(&mut self, evaluation: Evaluation) {
         self.scratch.set_evaluation(evaluation);
+    }
+
+    /// Exchanges the matches of the last events matched together, but not the memory they were found with. So a
+    /// thread can keep that memory in its core's caches and hand the matches to another thread.
+    pub fn swap_matches(&mut self, other: &mut MatchScratch) {
+        std::mem::swap(&mut self.many, &mut other.many);
     }
 }
 
@@ -315,7 +307,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Matches events together, against what a condition selects, if there is one; [`Snapshot::many_matches`] then
+    /// Matches events together, against what a condition selects, if there is one; [`Snapshot::many_slots`] then
     /// has the matches of each. Returns how many events were matched: once `stopped` returns true, the remaining ones
     /// may be left out. All events have the same deadline.
     pub fn match_many(
@@ -339,37 +331,9 @@ impl Snapshot {
         Ok(whole)
     }
 
-    /// The subscriptions that an event matches, in insertion order; `event` is its position in the last call of
-    /// [`Snapshot::match_many`].
-    pub fn many_matches<'s>(
-        &'s self,
-        event: usize,
-        scratch: &'s MatchScratch,
-    ) -> impl Iterator<Item = SlotRef> + 's {
-        self.many_slots(event, scratch).flat_map(|(position, slots)| {
-            slots.iter().map(move |&slot| SlotRef { segment: position as u32, slot })
-        })
-    }
-
-    /// Like [`Snapshot::many_matches`], but appends integer ids.
-    pub fn many_integers(&self, event: usize, scratch: &MatchScratch, ids: &mut Vec<i64>) -> Result<()> {
-        let mut slots = self.many_slots(event, scratch);
-        slots.try_for_each(|(position, slots)| self.segments[position].integers(slots, ids))
-    }
-
-    /// The id of a subscription of this snapshot.
-    #[inline]
-    pub fn id_of(&self, found: SlotRef) -> Result<IdRef<'_>> {
-        self.segments[found.segment as usize].id(found.slot)
-    }
-
-    /// Whether some ids are strings.
-    pub fn has_text_ids(&self) -> bool {
-        self.segments.iter().any(|segment| segment.id_types().0)
-    }
-
-    /// The positions of the segments, each with the slots that an event matches.
-    fn many_slots<'m>(
+    /// The positions of the segments, each with the slots of the subscriptions that an event matches, in insertion
+    /// order; `event` is its position in the last call of [`Snapshot::match_many`].
+    pub fn many_slots<'m>(
         &self,
         event: usize,
         scratch: &'m MatchScratch,
@@ -377,6 +341,29 @@ impl Snapshot {
         (0..self.segments.len()).zip(&scratch.many).map(move |(position, (slots, ends))| {
             (position, &slots[event.checked_sub(1).map_or(0, |before| ends[before])..ends[event]])
         })
+    }
+
+    /// How many subscriptions all events together match, or more if some were left out.
+    #[cfg(feature = "arrow")]
+    pub(super) fn many_count(&self, scratch: &MatchScratch) -> usize {
+        scratch.many.iter().take(self.segments.len()).map(|(slots, _)| slots.len()).sum()
+    }
+
+    /// Like [`Snapshot::many_slots`], but appends integer ids.
+    pub fn many_integers(&self, event: usize, scratch: &MatchScratch, ids: &mut Vec<i64>) -> Result<()> {
+        let mut slots = self.many_slots(event, scratch);
+        slots.try_for_each(|(position, slots)| self.segments[position].integers(slots, ids))
+    }
+
+    /// The id in a slot of the segment at this position.
+    #[inline]
+    pub fn id_in(&self, segment: usize, slot: Slot) -> Result<IdRef<'_>> {
+        self.segments[segment].id(slot)
+    }
+
+    /// Whether some ids are strings.
+    pub fn has_text_ids(&self) -> bool {
+        self.segments.iter().any(|segment| segment.id_types().0)
     }
 
     /// Finds the selected slots of a segment that each event matches, and where those of each event end.

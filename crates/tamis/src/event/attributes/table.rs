@@ -71,7 +71,8 @@ impl Eq for Prefix {}
 /// What the table knows about a name or prefix.
 #[derive(Debug, Clone, Default)]
 struct NameEntry {
-    lease: Option<Arc<Lease>>,
+    /// The number of the name, which the lease has as well: a reader need not follow its pointer.
+    lease: Option<(AttributeId, Arc<Lease>)>,
     /// How many mentioned names are below it.
     below: u32,
 }
@@ -114,7 +115,7 @@ impl Pin<'_> {
     /// What is known about a name in an event.
     pub fn mention(&self, name: &str) -> Option<Mention> {
         let entry = self.mentions.get(name)?;
-        let attribute = entry.lease.as_ref().map(|lease| lease.attribute);
+        let attribute = entry.lease.as_ref().map(|(attribute, _)| *attribute);
         Some(Mention { attribute, prefix: entry.below > 0 })
     }
 }
@@ -161,7 +162,7 @@ impl Table {
             return *self.satisfied.get_or_init(|| attribute);
         }
         self.change_above(name, |entry| entry.below += 1);
-        let lease = Some(Arc::new(Lease { attribute, free: Arc::clone(&self.free) }));
+        let lease = Some((attribute, Arc::new(Lease { attribute, free: Arc::clone(&self.free) })));
         self.change(name, name.len(), |entry| entry.lease = lease);
         attribute
     }
@@ -313,7 +314,7 @@ impl Table {
 
     #[cfg(feature = "arrow")]
     pub fn reserve(&self, name: &str) -> Option<Reserved> {
-        let lease = self.mentions.pin().get(name)?.lease.clone()?;
+        let (_, lease) = self.mentions.pin().get(name)?.lease.clone()?;
         Some(Reserved { _lease: lease })
     }
 
