@@ -234,11 +234,26 @@ mod tests {
             mixed.push(&tree);
             assert_eq!(mixed.roots[mixed.roots.len() - 2], mixed.roots[mixed.roots.len() - 1], "{text}");
         }
+        // Without a tree, the predicates of an expression are numbered before its connectives.
         let written = |builder: &CompiledBuilder| {
+            let mut written: Vec<String> = Vec::new();
+            for number in 0..builder.ir.len() {
+                let subexpression = builder.ir.get(number as SubexpressionId);
+                written.push(match subexpression.tag {
+                    Tag::And | Tag::Or => {
+                        let children = subexpression.children().iter().map(|&child| &written[child as usize]);
+                        let mut children: Vec<&String> = children.collect();
+                        children.sort();
+                        format!("{:?} {children:?}", subexpression.tag)
+                    }
+                    _ => format!("{subexpression:?}"),
+                });
+            }
+            let roots: Vec<String> =
+                builder.roots.iter().map(|&root| written[root as usize].clone()).collect();
+            written.sort();
             let ir = &builder.ir;
-            let parts: Vec<String> =
-                (0..ir.len()).map(|number| format!("{:?}", ir.get(number as SubexpressionId))).collect();
-            (builder.roots.clone(), parts, ir.names().to_vec(), ir.keys.list.clone(), ir.bounds.list.clone())
+            (roots, written, ir.names().to_vec(), ir.keys.list.clone(), ir.bounds.list.clone())
         };
         assert_eq!(written(&flat), written(&trees));
         assert_eq!(written(&mixed).1, written(&trees).1);
