@@ -20,11 +20,12 @@ impl Shared {
     /// The segments as one, without what is removed at `version`; nothing if nothing is left.
     pub(super) fn merge(
         &self,
-        parts: &[Arc<Segment>],
+        segments: &[Arc<Segment>],
         version: u64,
         sample: &[Event],
     ) -> Result<Option<Arc<Segment>>> {
-        let live = parts.iter().flat_map(|segment| segment.live(version).map(|slot| Kept { segment, slot }));
+        let live =
+            segments.iter().flat_map(|segment| segment.live(version).map(|slot| Kept { segment, slot }));
         let live: Vec<Kept<'_>> = live.collect();
         if live.is_empty() {
             return Ok(None);
@@ -62,28 +63,29 @@ impl Shared {
 
     fn merge_once(&self, run: Range<usize>) -> Result<()> {
         let before = self.versions.current();
-        let Some(parts) = before.segments.get(run) else { return Ok(()) };
-        let merged = self.merge(parts, before.version, &before.sample.events())?;
+        let Some(old) = before.segments.get(run) else { return Ok(()) };
+        let merged = self.merge(old, before.version, &before.sample.events())?;
 
         let writing = self.versions.write()?;
         let current = &writing.current;
-        // Writers only append and merge the small segments at the end, so the parts stand where they
-        // stood, or were merged by a writer meanwhile.
-        let same = |segment: &Arc<Segment>| Arc::ptr_eq(segment, &parts[0]);
+        // Writers only append and merge the small segments at the end, so the old segments are where they
+        // were, or a writer has merged them in the meantime.
+        let same = |segment: &Arc<Segment>| Arc::ptr_eq(segment, &old[0]);
         let Some(start) = current.segments.iter().position(same) else { return Ok(()) };
-        let range = start..start + parts.len();
+        let range = start..start + old.len();
         let unchanged = current
             .segments
             .get(range.clone())
-            .is_some_and(|segments| segments.iter().zip(parts).all(|(now, then)| Arc::ptr_eq(now, then)));
+            .is_some_and(|segments| segments.iter().zip(old).all(|(now, then)| Arc::ptr_eq(now, then)));
         if !unchanged {
             return Ok(());
         }
         // Removals since then are carried over with their versions.
         if let Some(merged) = &merged {
-            let slots = parts.iter().flat_map(|part| part.live(before.version).map(move |slot| (part, slot)));
-            for ((part, slot), new) in slots.zip(0..) {
-                if let Some(version) = part.removed_at(slot) {
+            let slots =
+                old.iter().flat_map(|segment| segment.live(before.version).map(move |slot| (segment, slot)));
+            for ((segment, slot), new) in slots.zip(0..) {
+                if let Some(version) = segment.removed_at(slot) {
                     merged.remove(new, version);
                 }
             }
