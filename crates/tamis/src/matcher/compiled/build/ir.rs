@@ -291,14 +291,14 @@ impl Texts {
 /// addressing with linear probing.
 #[derive(Debug, Default)]
 struct AttributeTexts {
-    /// The number of a text plus one, or 0 if the slot is free; and the number of the value. As many as a power of
+    /// The number of a text plus one, or 0 if the bucket is free; and the number of the value. As many as a power of
     /// two, or none.
-    slots: Vec<(u32, u32)>,
+    buckets: Vec<(u32, u32)>,
     taken: usize,
 }
 
 impl AttributeTexts {
-    /// The slots of the smallest table that is not empty.
+    /// The buckets of the smallest table that is not empty.
     const LEAST: usize = 4;
 
     #[inline]
@@ -316,14 +316,14 @@ impl AttributeTexts {
         self.search(text, hasher).ok()
     }
 
-    /// The number of the value, or else the slot where it goes.
+    /// The number of the value, or else the bucket where it goes.
     #[inline]
     fn search(&self, text: u32, hasher: &WordHasher) -> Result<u32, usize> {
-        let Some(last) = self.slots.len().checked_sub(1) else { return Err(0) };
+        let Some(last) = self.buckets.len().checked_sub(1) else { return Err(0) };
         let mut place = hasher.number(text) & last;
-        // Some slots are free.
+        // Some buckets are free.
         loop {
-            let (note, value) = self.slots[place];
+            let (note, value) = self.buckets[place];
             if note == text + 1 {
                 return Ok(value);
             }
@@ -336,16 +336,16 @@ impl AttributeTexts {
 
     fn add(&mut self, free: usize, text: u32, value: u32, hasher: &WordHasher) {
         self.taken += 1;
-        // At least a third of the slots stays free.
-        if 3 * self.taken <= 2 * self.slots.len() {
-            self.slots[free] = (text + 1, value);
+        // At least a third of the buckets stays free.
+        if 3 * self.taken <= 2 * self.buckets.len() {
+            self.buckets[free] = (text + 1, value);
             return;
         }
-        let grown = vec![(0, 0); (2 * self.slots.len()).max(AttributeTexts::LEAST)];
-        let old = std::mem::replace(&mut self.slots, grown);
-        for slot in old.into_iter().filter(|slot| slot.0 != 0).chain([(text + 1, value)]) {
-            if let Err(free) = self.search(slot.0 - 1, hasher) {
-                self.slots[free] = slot;
+        let grown = vec![(0, 0); (2 * self.buckets.len()).max(AttributeTexts::LEAST)];
+        let old = std::mem::replace(&mut self.buckets, grown);
+        for bucket in old.into_iter().filter(|bucket| bucket.0 != 0).chain([(text + 1, value)]) {
+            if let Err(free) = self.search(bucket.0 - 1, hasher) {
+                self.buckets[free] = bucket;
             }
         }
     }

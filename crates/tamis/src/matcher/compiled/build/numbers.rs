@@ -8,26 +8,26 @@
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     /// As many as a power of two, or none.
-    slots: Vec<Slot>,
+    buckets: Vec<Bucket>,
     taken: usize,
 }
 
-/// A hash and its number plus one, or 0 if the slot is free.
+/// A hash and its number plus one, or 0 if the bucket is free.
 #[derive(Debug, Clone, Copy, Default)]
-struct Slot {
+struct Bucket {
     hash: u32,
     note: u32,
 }
 
 impl Numbers {
-    /// The slots of the smallest table that is not empty.
+    /// The buckets of the smallest table that is not empty.
     const LEAST: usize = 8;
 
     /// Makes room for so many numbers.
     pub fn reserve(&mut self, numbers: usize) {
-        let slots = (numbers + numbers / 2).next_power_of_two().max(Numbers::LEAST);
-        if slots > self.slots.len() {
-            self.resize(slots);
+        let buckets = (numbers + numbers / 2).next_power_of_two().max(Numbers::LEAST);
+        if buckets > self.buckets.len() {
+            self.resize(buckets);
         }
     }
 
@@ -52,22 +52,22 @@ impl Numbers {
     /// Reads ahead where a hash is looked up; the result means nothing, but must be used.
     #[inline]
     pub fn glance(&self, hash: u32) -> u32 {
-        self.slots.get(hash as usize & self.slots.len().wrapping_sub(1)).map_or(0, |slot| slot.note)
+        self.buckets.get(hash as usize & self.buckets.len().wrapping_sub(1)).map_or(0, |bucket| bucket.note)
     }
 
-    /// The number of what has this hash, or else the slot where it goes.
+    /// The number of what has this hash, or else the bucket where it goes.
     #[inline]
     fn search(&self, hash: u32, is_same: impl Fn(u32) -> bool) -> Result<u32, usize> {
-        let Some(last) = self.slots.len().checked_sub(1) else { return Err(0) };
+        let Some(last) = self.buckets.len().checked_sub(1) else { return Err(0) };
         let mut place = hash as usize & last;
-        // Some slots are free.
+        // Some buckets are free.
         loop {
-            let slot = self.slots[place];
-            if slot.note == 0 {
+            let bucket = self.buckets[place];
+            if bucket.note == 0 {
                 return Err(place);
             }
-            if slot.hash == hash && is_same(slot.note - 1) {
-                return Ok(slot.note - 1);
+            if bucket.hash == hash && is_same(bucket.note - 1) {
+                return Ok(bucket.note - 1);
             }
             place = (place + 1) & last;
         }
@@ -75,28 +75,28 @@ impl Numbers {
 
     fn add(&mut self, free: usize, hash: u32, number: u32) {
         self.taken += 1;
-        // At least a third of the slots stays free.
-        if 3 * self.taken > 2 * self.slots.len() {
-            self.resize((2 * self.slots.len()).max(Numbers::LEAST));
-            self.put(Slot { hash, note: number + 1 });
+        // At least a third of the buckets stays free.
+        if 3 * self.taken > 2 * self.buckets.len() {
+            self.resize((2 * self.buckets.len()).max(Numbers::LEAST));
+            self.put(Bucket { hash, note: number + 1 });
         } else {
-            self.slots[free] = Slot { hash, note: number + 1 };
+            self.buckets[free] = Bucket { hash, note: number + 1 };
         }
     }
 
     #[cold]
-    fn resize(&mut self, slots: usize) {
-        let old = std::mem::replace(&mut self.slots, vec![Slot::default(); slots]);
-        old.into_iter().filter(|slot| slot.note != 0).for_each(|slot| self.put(slot));
+    fn resize(&mut self, buckets: usize) {
+        let old = std::mem::replace(&mut self.buckets, vec![Bucket::default(); buckets]);
+        old.into_iter().filter(|bucket| bucket.note != 0).for_each(|bucket| self.put(bucket));
     }
 
-    fn put(&mut self, slot: Slot) {
-        let last = self.slots.len() - 1;
-        let mut place = slot.hash as usize & last;
-        while self.slots[place].note != 0 {
+    fn put(&mut self, bucket: Bucket) {
+        let last = self.buckets.len() - 1;
+        let mut place = bucket.hash as usize & last;
+        while self.buckets[place].note != 0 {
             place = (place + 1) & last;
         }
-        self.slots[place] = slot;
+        self.buckets[place] = bucket;
     }
 }
 
