@@ -160,10 +160,11 @@ fn index(setting: &Setting, batch: Option<Evaluation>) -> Option<Built> {
             Some(_) => snapshot.matches_many(&events[range], &mut scratch, |_, _| count += 1),
             None => events[range].iter().try_for_each(|event| {
                 let found = snapshot.ids_selected(event, None, &mut scratch)?;
-                count += match found {
+                count += match &found {
                     FoundIds::Integers(ids) => ids.len() as u64,
                     FoundIds::Any(ids) => ids.len() as u64,
                 };
+                scratch.reuse(found);
                 Ok(())
             }),
         };

@@ -16,6 +16,7 @@ use crate::hits::Hits;
 use crate::options::read_evaluation;
 use crate::query::Query;
 use crate::refused::read_on_error;
+use crate::working::with_working;
 use crate::{error, id};
 
 #[pymethods]
@@ -54,9 +55,13 @@ impl Index {
         let found = self.ask(py, &snapshot, &query, |event, selection, scratch| {
             snapshot.ids_selected(event, selection, scratch)
         })?;
-        match found {
-            FoundIds::Integers(ids) => PyList::new(py, ids),
-            FoundIds::Any(ids) => id::write_all(py, ids),
+        match &found {
+            FoundIds::Integers(ids) => {
+                let list = PyList::new(py, ids);
+                with_working(|working| working.scratch.reuse(found));
+                list
+            }
+            FoundIds::Any(ids) => id::write_all(py, ids.iter().copied()),
         }
     }
 

@@ -25,6 +25,8 @@ use crate::xml::Input;
 
 /// How many ids are prefetched.
 const AHEAD: usize = 256;
+/// The most integer ids whose memory is kept for the next event.
+const MOST_REUSED: usize = 1 << 17;
 /// How many subscriptions' metadata is searched for the names in a condition.
 const METADATA: usize = 10_000;
 
@@ -48,6 +50,8 @@ pub struct Snapshot {
 pub struct MatchScratch {
     pub(super) scratch: Scratch,
     pub(super) slots: Vec<Slot>,
+    /// Memory for the integer ids of an event.
+    integers: Vec<i64>,
     pub(super) events: u32,
     pub(super) scores: ScoreScratch,
     /// Working memory of a condition on metadata.
@@ -80,6 +84,16 @@ impl MatchScratch {
     /// How the events of a batch are matched.
     pub fn set_evaluation(&mut self, evaluation: Evaluation) {
         self.scratch.set_evaluation(evaluation);
+    }
+
+    /// Takes back the memory of ids that are no longer needed, for the next event. Allocating it for every event
+    /// costs 4 % of the time of an event with thousands of matches.
+    pub fn reuse(&mut self, found: FoundIds<'_>) {
+        if let FoundIds::Integers(ids) = found
+            && ids.capacity() <= MOST_REUSED
+        {
+            self.integers = ids;
+        }
     }
 
     /// Exchanges the matches of the last events matched together, but not the memory they were found with. So a
@@ -142,7 +156,7 @@ impl Snapshot {
         })
     }
 
-    /// Like [`Snapshot::matches_selected`], all ids at once.
+    /// Like [`Snapshot::matches_selected`], all ids at once. [`MatchScratch::reuse`] takes their memory back.
     pub fn ids_selected<'s>(
         &'s self,
         event: &Event,
@@ -154,7 +168,8 @@ impl Snapshot {
             self.matches_selected(event, selection, scratch, |id| ids.push(id))?;
             return Ok(FoundIds::Any(ids));
         }
-        let mut ids = Vec::new();
+        let mut ids = std::mem::take(&mut scratch.integers);
+        ids.clear();
         self.sample.observe(event, &mut scratch.events);
         for (position, segment) in self.segments.iter().enumerate() {
             self.find_slots(position, event, selection, scratch)?;
