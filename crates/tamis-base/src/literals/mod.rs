@@ -80,6 +80,8 @@ const OUTPUT: u32 = 1 << 2;
 /// In a row's reference: whether failure links lead there, and not the label of a child.
 const RESOLVED: u32 = 1 << 3;
 const FLAGS: u32 = FORM | OUTPUT;
+/// The most children of a state.
+const MOST_CHILDREN: usize = 256;
 const POSITION: u32 = 4;
 /// The maximum number of words of states, and of literals.
 pub const MOST_WORDS: usize = 1 << (32 - POSITION);
@@ -174,8 +176,9 @@ impl Literals {
                 if state == 0 || state & RESOLVED != 0 {
                     break;
                 }
-                // Literals that are suffixes of this one are found where they begin.
-                self.report_one(state, true, report);
+                // Literals that are suffixes of this one would be found where they begin. But if this gives up before, the
+                // automaton reports them only with a literal that is new for the text.
+                self.report(state, report);
                 if steps == 0 {
                     return false;
                 }
@@ -194,13 +197,13 @@ impl Literals {
         report: &mut impl FnMut(LiteralId, bool) -> bool,
     ) {
         let mut state = root;
-        self.report_one(state, false, report);
+        self.report_one(state, report);
         for &byte in text {
             state = self.child(state, byte, classes);
             if state == 0 {
                 return;
             }
-            self.report_one(state, false, report);
+            self.report_one(state, report);
         }
     }
 
@@ -251,7 +254,8 @@ impl Literals {
             }
             FEW => {
                 let Some([count, labelled @ ..]) = self.words.get(position + 2..) else { return 0 };
-                let count = *count as usize;
+                // In a damaged file, it may be anything; every byte of a text reads so many labels.
+                let count = (*count as usize).min(MOST_CHILDREN);
                 let Some((labels, children)) = labelled.split_at_checked(count.div_ceil(4)) else { return 0 };
                 let labels: &[u8] = bytemuck::cast_slice(labels);
                 let place = labels.iter().take(count).position(|&label| label == byte);
@@ -261,15 +265,15 @@ impl Literals {
         }
     }
 
-    /// Reports the literal that ends at a state.
+    /// Reports the literal that ends at a state, which is not reported again.
     #[inline(always)]
-    fn report_one(&self, state: u32, again: bool, report: &mut impl FnMut(LiteralId, bool) -> bool) {
+    fn report_one(&self, state: u32, report: &mut impl FnMut(LiteralId, bool) -> bool) {
         if state & OUTPUT == 0 {
             return;
         }
         let literal = self.word((state >> POSITION) as usize + 1);
         if literal != 0 && literal as usize <= self.next.len() {
-            report(literal - 1, again);
+            report(literal - 1, false);
         }
     }
 

@@ -69,6 +69,35 @@ proptest! {
     }
 
     #[test]
+    fn giving_up_on_a_trie_loses_nothing(
+        base in vec(vec(97u8..100, 4..40), 1..6),
+        cuts in vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..20),
+        pieces in vec((any::<prop::sample::Index>(), 0..60usize), 1..12),
+        padding in 0..600usize,
+    ) {
+        // Suffixes of literals, and texts of many beginnings of literals, on which following the trie is abandoned.
+        let mut literals = base.clone();
+        literals.extend(cuts.iter().map(|(of, cut)| {
+            let whole = of.get(&base);
+            whole[cut.index(whole.len())..].to_vec()
+        }));
+        literals.push(vec![b'a'; 64]);
+        let mut text = vec![b'a'; 64];
+        for (of, most) in &pieces {
+            let whole = of.get(&literals);
+            text.extend(whole.iter().cycle().take(*most));
+        }
+        text.extend(vec![b'z'; padding]);
+        let all: Vec<_> = literals.into_iter().map(|literal| (0, Anchor::Anywhere, literal)).collect();
+        let (literals, numbers) = build(&all);
+        let expected: BTreeSet<LiteralId> = all.iter().zip(&numbers)
+            .filter(|((_, anchor, literal), _)| holds(*anchor, literal, &text))
+            .map(|(_, &number)| number)
+            .collect();
+        prop_assert_eq!(find(&literals, 0, &text).0, expected);
+    }
+
+    #[test]
     fn damage_is_harmless(
         literals in vec((0..GROUPS, anchors(), vec(97u8..115, 0..6)), 1..60),
         column in 0..4usize,
@@ -117,6 +146,23 @@ fn an_automaton_is_passed_in_steps_linear_in_the_text_and_the_answers() {
     assert_eq!(find(&literals, 0, text.as_bytes()).0.len(), 1);
     // A shared prefix is kept once.
     assert!(literals.bytes() < 40 * 100_000, "{} bytes", literals.bytes());
+}
+
+#[test]
+fn a_suffix_is_found_if_its_trie_is_abandoned_before_it_begins() {
+    let suffix = "qrstuvwx";
+    let literal = format!("bcdefghijkl{suffix}");
+    let all = ["a".repeat(64), literal.clone(), suffix.to_owned(), format!("{literal}{}", "t".repeat(50))];
+    let all: Vec<_> = all.iter().map(|literal| (0, Anchor::Anywhere, literal.as_bytes().to_vec())).collect();
+    let (literals, numbers) = build(&all);
+    for padding in 0..600 {
+        let text = format!("{}{literal}{}{}", "a".repeat(64), "t".repeat(40), "z".repeat(padding));
+        assert_eq!(
+            find(&literals, 0, text.as_bytes()).0,
+            numbers[..3].iter().copied().collect(),
+            "{padding}"
+        );
+    }
 }
 
 #[test]
