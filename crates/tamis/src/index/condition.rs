@@ -282,6 +282,10 @@ fn of_several(
                 let fresh = joined.len() as u32;
                 next[slot as usize] = *joined.entry((numbers[slot as usize], number)).or_insert(fresh);
             }
+            // A slot is in one group of a column.
+            if joined.len() > segment.len() {
+                return Err(segment.damaged());
+            }
         }
         numbers = next;
     }

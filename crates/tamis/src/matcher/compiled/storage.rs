@@ -89,6 +89,10 @@ impl Compiled {
             scan: Scan::new([], attributes, missing),
             choice: Choice::default(),
         };
+        // Every one of them is decoded.
+        if !compiled.deep.is_sorted_by(|one, other| one < other) {
+            return Err(reader.damaged("a list is damaged"));
+        }
         if !compiled.deep.is_empty() {
             let deep = compiled.deep.iter().map(|&slot| expression(slot)).collect::<Result<Vec<_>>>()?;
             compiled.scan = Scan::new(&deep, attributes, missing);

@@ -53,6 +53,9 @@ impl Compiled {
                     break;
                 }
                 self.patterns.find(attribute, text, &mut scratch);
+                if working.timer.spend(scratch.decided.len() + scratch.possible.len()) {
+                    break;
+                }
                 for &pattern in &scratch.decided {
                     if working.guess(pattern) != Some(Guess::True) {
                         working.note(pattern, Guess::True);
@@ -133,6 +136,9 @@ impl BatchMatch<'_> {
                         break;
                     }
                     compiled.patterns.find(attribute, text, &mut scratch);
+                    if self.state.timer.spend(scratch.decided.len() + scratch.possible.len()) {
+                        break;
+                    }
                     for &pattern in &scratch.decided {
                         let truths = self.state.patterns.item(pattern);
                         truths.truth.insert(lane);

@@ -110,13 +110,20 @@ struct Residuals<'a> {
     program: &'a [u32],
     /// For every word at which a residual begins, its nesting depth plus one; 0 elsewhere.
     depths: Vec<u8>,
+    /// For every set, its least and its greatest key, unless it is empty.
+    set_keys: Vec<Option<(u32, u32)>>,
 }
 
 impl<'a> Residuals<'a> {
     /// Goes over all residuals in turn. A residual may continue only at an earlier one, so there are no loops.
     fn new(compiled: &'a Compiled) -> Result<Residuals<'a>, &'static str> {
         let program = &compiled.program[..];
-        let mut residuals = Residuals { compiled, program, depths: vec![0; program.len()] };
+        let set_keys = (0..compiled.sets.len() as u32).map(|set| {
+            let keys = compiled.sets.get(set).iter().copied();
+            keys.clone().min().zip(keys.max())
+        });
+        let set_keys = set_keys.collect();
+        let mut residuals = Residuals { compiled, program, depths: vec![0; program.len()], set_keys };
         let mut start = 0;
         while start < program.len() {
             let (depth, end) = residuals.residual(start, true, 0).ok_or("a program is damaged")?;
@@ -133,7 +140,7 @@ impl<'a> Residuals<'a> {
     /// The depth of the residual at `start`, and where it ends; `None` if it is damaged. A residual inside another one
     /// does not continue elsewhere.
     fn residual(&self, start: usize, outer: bool, nesting: u8) -> Option<(u8, usize)> {
-        let Compiled { names, patterns, keys, bits, sets, .. } = self.compiled;
+        let Compiled { names, patterns, keys, bits, .. } = self.compiled;
         let (mut at, mut deepest) = (start, 0u8);
         if nesting >= MOST_NESTED {
             return None;
@@ -158,8 +165,9 @@ impl<'a> Residuals<'a> {
                     asked.iter().all(|key| of.contains(key)).then_some(asked.len())?
                 }
                 SET => {
-                    below(0, sets.len())?;
-                    1
+                    let (set, of) = (*arguments.first()? as usize, keys.of(attribute));
+                    let ends = self.set_keys.get(set)?;
+                    ends.is_none_or(|(least, most)| of.contains(&least) && of.contains(&most)).then_some(1)?
                 }
                 RANGE => arguments.get(..2)?.len(),
                 PATTERN => {
@@ -210,6 +218,21 @@ mod tests {
     use crate::expression::parse;
     use crate::limits::Limits;
     use crate::truth::Missing;
+
+    #[test]
+    fn a_set_with_a_value_of_another_attribute_is_refused() {
+        let attributes = Attributes::default();
+        let many = (0..100).step_by(6).map(|number| number.to_string()).collect::<Vec<_>>().join(", ");
+        let mut texts = vec![format!("a = 1 and c = 1 and b in ({many})")];
+        texts.extend((0..100).map(|number| format!("a = {} or b = {number}", number % 5)));
+        let parsed: Vec<_> = texts.iter().map(|text| parse(text, &Limits::none()).unwrap()).collect();
+        let mut compiled = Compiled::new(&parsed, &attributes, Missing::Unknown, &[]).unwrap();
+        assert_eq!(compiled.validate(), Ok(()));
+        let mut items = compiled.sets.items.to_vec();
+        items[0] = compiled.keys.of(1).start;
+        compiled.sets.items = items.into();
+        assert_eq!(compiled.validate(), Err("a program is damaged"));
+    }
 
     #[test]
     fn what_is_compiled_is_a_matcher() {

@@ -189,12 +189,7 @@ impl Stabbing {
         let starts = csr::starts(attributes + 1, sorted.iter().map(|(attribute, ..)| *attribute));
         let intervals: Vec<Interval> =
             sorted.iter().map(|&(_, first, last)| Interval { first, last }).collect();
-        let mut highest = vec![0; first_block(intervals.len(), attributes + 1)];
-        for (attribute, of) in starts.windows(2).enumerate() {
-            let intervals = &intervals[of[0] as usize..of[1] as usize];
-            let highest = &mut highest[first_block(of[0] as usize, attribute)..];
-            raise(intervals, highest, 0, intervals.len().div_ceil(BUNDLE));
-        }
+        let highest = highest(&starts, &intervals);
         Stabbing { starts: starts.into(), intervals: intervals.into(), highest: highest.into() }
     }
 
@@ -203,11 +198,17 @@ impl Stabbing {
         self.intervals.len()
     }
 
-    /// Whether there are the intervals of exactly this many attributes.
+    /// Whether there are the intervals of exactly this many attributes, each once and ordered, so that an event finds
+    /// none of them twice.
     pub fn is_whole(&self, attributes: usize) -> bool {
+        let ascends = |of: &[u32]| {
+            let intervals = &self.intervals[of[0] as usize..of[1] as usize];
+            intervals.is_sorted_by_key(|interval| interval.first)
+        };
         self.starts.len() == attributes + 2
             && is_ascending(&self.starts, self.intervals.len())
-            && self.highest.len() == first_block(self.intervals.len(), attributes + 1)
+            && self.starts.windows(2).all(ascends)
+            && *self.highest == *highest(&self.starts, &self.intervals)
     }
 
     /// The position of an attribute's first interval, and its intervals by their first rank.
@@ -293,6 +294,17 @@ impl Bundles<'_> {
     }
 }
 
+/// Computes `highest` of the bundles of all attributes.
+fn highest(starts: &[u32], intervals: &[Interval]) -> Vec<u32> {
+    let mut highest = vec![0; first_block(intervals.len(), starts.len().saturating_sub(1))];
+    for (attribute, of) in starts.windows(2).enumerate() {
+        let intervals = &intervals[of[0] as usize..of[1] as usize];
+        let highest = &mut highest[first_block(of[0] as usize, attribute)..];
+        raise(intervals, highest, 0, intervals.len().div_ceil(BUNDLE));
+    }
+    highest
+}
+
 /// Computes `highest` of the subtree over the bundles `low..high`, whose root is its middle. The recursion is as
 /// deep as the logarithm of their number.
 fn raise(intervals: &[Interval], highest: &mut [u32], low: usize, high: usize) -> u32 {
@@ -364,6 +376,23 @@ mod tests {
                 .collect();
             prop_assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn intervals_that_would_be_found_twice_are_refused() {
+        let sorted: Vec<(u32, u32, u32)> = (0..200).map(|first| (1, first, first + 3)).collect();
+        let whole = || Stabbing::new(&sorted, 1);
+        assert!(whole().is_whole(1));
+        let mut stabbing = whole();
+        let mut intervals = stabbing.intervals.to_vec();
+        intervals.swap(70, 71);
+        stabbing.intervals = intervals.into();
+        assert!(!stabbing.is_whole(1));
+        let mut stabbing = whole();
+        let mut highest = stabbing.highest.to_vec();
+        highest[1] = u32::MAX;
+        stabbing.highest = highest.into();
+        assert!(!stabbing.is_whole(1));
     }
 
     #[test]
