@@ -198,7 +198,8 @@ fn integer_against_float(integer: i64, float: f64) -> Ordering {
     let floor = float.floor();
     if floor >= 9_223_372_036_854_775_808.0 {
         Ordering::Less
-    } else if floor < -9_223_372_036_854_775_808.0 {
+    } else if floor <= -9_223_372_036_854_775_808.0 {
+        // The float of the least integer is its shortest decimal, -9223372036854776000, which is less.
         Ordering::Greater
     } else if integer <= floor as i64 {
         Ordering::Less
@@ -415,6 +416,17 @@ mod tests {
         }
         for text in ["", "-", ".", "1e", "1e+", "e5", "1.2.3", "0x10", "1_000", "NaN", " 1"] {
             assert!(read_number(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_float_at_the_least_integer_is_less_than_it() {
+        let ascending = ["-9223372036854776000", "-9223372036854775900", "-9223372036854775808"].map(read);
+        assert_eq!(ValueRef::number(-9_223_372_036_854_775_808.0), Some(ascending[0]));
+        for (position, &value) in ascending.iter().enumerate() {
+            for (other_position, &other) in ascending.iter().enumerate() {
+                assert_eq!(order(value, other), position.cmp(&other_position), "{value} and {other}");
+            }
         }
     }
 
