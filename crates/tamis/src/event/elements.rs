@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::attributes::{Asked, ElementSnapshot, EventSettings};
+use super::attributes::{Asked, ElementSnapshot};
 use super::{AttributeId, Attributes, Event};
 use crate::error::Result;
 use crate::expression::EMPTY;
@@ -102,13 +102,12 @@ impl Event {
     pub(super) fn ask_elements(
         &mut self,
         asked: &HashMap<AttributeId, Asked, ahash::RandomState>,
-        settings: &EventSettings,
     ) -> Result<()> {
         let lists = std::mem::take(&mut self.elements);
         let mut done = Ok(());
         for list in &lists {
             if let (Some(asked), Ok(())) = (asked.get(&list.list), &done) {
-                done = self.ask_list(list, *asked, settings);
+                done = self.ask_list(list, *asked);
             }
         }
         if self.keep_elements {
@@ -119,7 +118,7 @@ impl Event {
         done
     }
 
-    fn ask_list(&mut self, list: &ElementList, asked: Asked, settings: &EventSettings) -> Result<()> {
+    fn ask_list(&mut self, list: &ElementList, asked: Asked) -> Result<()> {
         let (mut numbers, mut texts): (Vec<i64>, Vec<String>) = Default::default();
         list.snapshot.satisfied(&list.events, &mut |id| match id {
             IdRef::Integer(number) => numbers.push(number),
@@ -129,7 +128,7 @@ impl Event {
         texts.sort_unstable();
         let everything = list.events.len();
         // The results are bounded by the subscriptions.
-        let limits = Limits { event_values: usize::MAX, ..settings.limits.clone() };
+        let limits = Limits::none();
         for (attribute, least) in [(asked.any, 1), (asked.all, everything)] {
             let Some(attribute) = attribute else { continue };
             self.begin(attribute);

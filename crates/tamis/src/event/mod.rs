@@ -424,7 +424,7 @@ impl Event {
         }
         if let Some(program) = attributes.program().filter(|_| !self.computed) {
             if !program.asked().is_empty() {
-                self.ask_elements(program.asked(), attributes.settings())?;
+                self.ask_elements(program.asked())?;
                 self.fields.sort_unstable_by_key(|field| field.attribute);
             }
             self.compute(&program, attributes.settings())?;

@@ -139,7 +139,7 @@ pub(super) fn must_be_known_first(text: &str) -> bool {
     let asks_elements = || {
         let bytes = text.as_bytes();
         memchr::memchr_iter(b'(', bytes).any(|open| {
-            let before = bytes[..open].trim_ascii_end();
+            let before = text[..open].trim_end().as_bytes();
             // There may be a comment in between.
             [&b"any"[..], b"all", b"none", b"*/"].iter().any(|keyword| {
                 let start = before.len().checked_sub(keyword.len());
@@ -175,9 +175,15 @@ mod tests {
 
     #[test]
     fn texts_that_use_documents_or_elements_are_noticed() {
-        for text in
-            ["xpath('//a')", "a = 1 or XPath ('b')", "any(a, b = 1)", "NONE\n(a, b)", "all/* */(a, b)"]
-        {
+        for text in [
+            "xpath('//a')",
+            "a = 1 or XPath ('b')",
+            "any(a, b = 1)",
+            "NONE\n(a, b)",
+            "all/* */(a, b)",
+            "any\u{a0}(a, b)",
+            "any/**/\u{3000}(a, b)",
+        ] {
             assert!(must_be_known_first(text), "{text}");
         }
         for text in ["", "a", "x = 1 and pathx", "xpat", "a in ('any')", "a - b > 1", "many(a)x"] {
