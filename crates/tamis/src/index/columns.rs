@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use super::slots::Bits;
 use crate::column::Column;
 use crate::csr;
 use crate::error::Result;
@@ -93,10 +94,14 @@ impl<'a> MetadataColumnsBuilder<'a> {
             return;
         }
         let Declared { numbers, attributes, limits, .. } = self.declared;
-        read_metadata(&mut self.event, metadata, attributes, limits);
+        let is_read = read_metadata(&mut self.event, metadata, attributes, limits);
         for (number, (groups, column)) in numbers.iter().zip(&mut self.columns) {
             self.key.clear();
             match self.event.get(*number) {
+                // Some of it may be readable for a condition on fewer columns, so it has a group of its own.
+                _ if !is_read => {
+                    let _ = write!(self.key, "2{}", column.len());
+                }
                 Presence::Missing => {}
                 Presence::Null => self.key.push('0'),
                 Presence::Values(values) => {
@@ -121,18 +126,20 @@ impl<'a> MetadataColumnsBuilder<'a> {
     }
 }
 
-/// Reads metadata as an event. Metadata that is not an object, or exceeds the limits of an event, is read as empty.
+/// Reads metadata as an event. Metadata that is not an object, exceeds the limits of an event, or has something
+/// unreadable for one of the attributes is read as empty; returns false.
 pub(super) fn read_metadata(
     event: &mut Event,
     metadata: Option<&str>,
     attributes: &Attributes,
     limits: &Limits,
-) {
+) -> bool {
     let read = event.decode_json(metadata.unwrap_or("{}").as_bytes(), attributes, limits);
     if read.is_err() {
         // An empty object can always be read.
         let _ = event.decode_json(b"{}", attributes, limits);
     }
+    read.is_ok()
 }
 
 impl Grouped {
@@ -166,6 +173,22 @@ impl Grouped {
 impl MetadataColumns {
     pub fn get(&self, column: usize) -> Option<&Grouped> {
         self.columns.get(column)
+    }
+
+    /// Of so many slots, those that are alone in their groups of all columns. Those whose metadata cannot be read are
+    /// among them. `None` if the columns are damaged.
+    pub fn alone(&self, slots: usize) -> Option<Bits> {
+        let mut all = Bits::full(slots);
+        for column in &self.columns {
+            let mut alone = Bits::new(slots);
+            for group in column.groups() {
+                if let [slot] = *group? {
+                    ((slot as usize) < slots).then(|| alone.insert(slot))?;
+                }
+            }
+            all.intersect(&alone);
+        }
+        Some(all)
     }
 
     pub fn bytes(&self) -> usize {

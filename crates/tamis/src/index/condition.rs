@@ -176,7 +176,19 @@ impl Condition {
         let Some(plan) = &self.plan else { return Ok(None) };
         let mut working = ConditionScratch::default();
         working.event.set_deadline(deadline);
-        plan.slots(segment, &mut working).map(Some)
+        let mut slots = plan.slots(segment, &mut working)?;
+        if !matches!(plan, Plan::Columns(..)) {
+            // The parts of the plan were decided apart. But metadata that the whole condition cannot read is empty.
+            let alone = segment.metadata_columns().alone(segment.len()).ok_or_else(|| segment.damaged())?;
+            for slot in alone.iter() {
+                // No predicate of a plan uses the current time.
+                match self.whole.try_holds(segment.metadata(slot), Timestamp::FIRST, &mut working)? {
+                    true => slots.insert(slot),
+                    false => slots.remove(slot),
+                }
+            }
+        }
+        Ok(Some(slots))
     }
 }
 

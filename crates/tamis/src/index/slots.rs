@@ -27,6 +27,10 @@ impl Bits {
         self.words[slot as usize / 64] |= 1 << (slot % 64);
     }
 
+    pub fn remove(&mut self, slot: Slot) {
+        self.words[slot as usize / 64] &= !(1 << (slot % 64));
+    }
+
     pub fn contains(&self, slot: Slot) -> bool {
         self.words.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
     }
