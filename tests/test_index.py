@@ -1,6 +1,7 @@
 """The everyday methods of an index."""
 
 import json
+import random
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -502,3 +503,34 @@ def test_a_profile_says_what_an_event_takes() -> None:
     ]
     with pytest.raises(tamis.EventError):
         index.profile("{")
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u0085", "/**/\u3000", "--\n\u00a0"])
+def test_elements_are_asked_for_after_any_white_space(space: str) -> None:
+    index = Index()
+    index.add(1, "any(l, it > 3)")
+    index.add_many([(2, f"any{space}(l, it > 3)"), (3, "a = 1")])
+    assert index.match({"l": [5]}) == [1, 2]
+    index.remove(2)
+    assert index.match({"l": [5]}) == [1]
+
+
+def test_the_limit_of_a_list_is_not_one_of_element_conditions() -> None:
+    index = Index(limits=Limits(list=2))
+    for least in range(4):
+        index.add(least, f"any(l, it > {least})")
+    assert index.match({"l": [5]}) == [0, 1, 2, 3]
+
+
+def test_numbers_around_the_least_integer_are_ordered() -> None:
+    expressions = ["x > -9223372036854776000", "x > -9223372036854775900", "x < -9223372036854775900"]
+    for matcher in ("compiled", "scan"):
+        index = Index(matcher=matcher)
+        index.add_many(enumerate(expressions))
+        assert index.match({"x": -(2**63)}) == [0, 1]
+        assert index.match({"x": -(2.0**63)}) == [2]
+    numbers = [-9223372036854775999 + 7 * number for number in range(28)] + [-(2**63)]
+    random.Random(2).shuffle(numbers)
+    printed = str(tamis.parse(f"x in ({', '.join(map(str, numbers))}, -9223372036854776000)"))
+    inside = printed.removeprefix("x in (").removesuffix(")").split(", ")
+    assert inside == sorted(inside, key=int)

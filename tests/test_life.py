@@ -326,6 +326,20 @@ def test_hostile_metadata_costs_itself_only() -> None:
     assert "good" in index.match({}, where="tenant = 'a' and missing(deep.a)")
 
 
+@IGNORED
+@pytest.mark.parametrize("where", ["t = 1", "t = 1 or u = 3", "t = 1 and u is null", "u is null"])
+@pytest.mark.parametrize("bad", ["[[1]]", "9" * 39, '1, "u": 2'])
+def test_unreadable_metadata_of_one_column_leaves_the_others(where: str, bad: str) -> None:
+    metadata = [f'{{"t": 1, "u": {bad}}}', "{}", f'{{"t": 2, "u": {bad}}}', '{"t": 1}', '{"u": 3}']
+    rows = pa.table(
+        {"id": range(len(metadata)), "expression": ["true"] * len(metadata), "metadata": metadata}
+    )
+    plain, declared = Index(), Index(metadata_columns=["t", "u"])
+    for index in (plain, declared):
+        index.add_table(rows)
+    assert declared.match({}, where=where) == plain.match({}, where=where)
+
+
 def test_names_that_no_metadata_has_are_a_warning(recwarn: pytest.WarningsRecorder) -> None:
     index = Index(metadata_columns=["Tenant", "region"])
     index.add("plain", "true")
