@@ -328,7 +328,7 @@ def test_hostile_metadata_costs_itself_only() -> None:
 
 @IGNORED
 @pytest.mark.parametrize("where", ["t = 1", "t = 1 or u = 3", "t = 1 and u is null", "u is null"])
-@pytest.mark.parametrize("bad", ["[[1]]", "9" * 39, '1, "u": 2'])
+@pytest.mark.parametrize("bad", ["[[1]]", '1, "u": 2'])
 def test_unreadable_metadata_of_one_column_leaves_the_others(where: str, bad: str) -> None:
     metadata = [f'{{"t": 1, "u": {bad}}}', "{}", f'{{"t": 2, "u": {bad}}}', '{"t": 1}', '{"u": 3}']
     rows = pa.table(
