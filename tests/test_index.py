@@ -523,7 +523,11 @@ def test_the_limit_of_a_list_is_not_one_of_element_conditions() -> None:
 
 
 def test_numbers_around_the_least_integer_are_ordered() -> None:
-    expressions = ["x > -9223372036854776000", "x > -9223372036854775900", "x < -9223372036854775900"]
+    expressions = [
+        "x > -9223372036854776000",
+        "x > -9223372036854775900",
+        "x < -9223372036854775900",
+    ]
     for matcher in ("compiled", "scan"):
         index = Index(matcher=matcher)
         index.add_many(enumerate(expressions))
