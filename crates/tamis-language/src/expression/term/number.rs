@@ -43,6 +43,8 @@ fn add(left: (i128, i32), right: (i128, i32)) -> Option<Value> {
         let (coefficient, exponent) = if left.0 == 0 { right } else { left };
         return exact(coefficient, exponent);
     }
+    let most = left.1.max(right.1);
+    let (left, right) = (without_zeros(left, most), without_zeros(right, most));
     let exponent = left.1.min(right.1);
     // One of them keeps its coefficient, so a sum that can be kept takes less than 128 bits.
     let (large, small) = (scaled(left, exponent)?, scaled(right, exponent)?);
@@ -53,6 +55,14 @@ fn add(left: (i128, i32), right: (i128, i32)) -> Option<Value> {
         (large.abs_diff(small), if large > small { negative(left) } else { negative(right) })
     };
     signed(sum, sign, exponent)
+}
+
+/// A coefficient, which is not 0, without zeros at its end, as far as its power of ten may rise.
+fn without_zeros((mut coefficient, mut exponent): (i128, i32), most: i32) -> (i128, i32) {
+    while exponent < most && coefficient % 10 == 0 {
+        (coefficient, exponent) = (coefficient / 10, exponent + 1);
+    }
+    (coefficient, exponent)
 }
 
 /// The product of two coefficients with their powers of ten.
@@ -224,6 +234,17 @@ mod tests {
         let nines = "9".repeat(38);
         assert_eq!(result(&nines, Function::Add, "1").as_deref(), Some("1e38"));
         assert_eq!(result(&nines, Function::Multiply, "3"), None);
+    }
+
+    #[test]
+    fn zeros_at_the_end_cost_no_digits() {
+        let sum = |left, right| result(left, Function::Add, right);
+        let number = |text: &str| Some(read_number(text).unwrap().to_value().to_string());
+        assert_eq!(sum("2e38", "100"), number(&format!("2{}1e2", "0".repeat(35))));
+        assert_eq!(sum("100", "2e38"), sum("2e38", "100"));
+        assert_eq!(sum("2e38", "-100"), number(&format!("1{}e2", "9".repeat(36))));
+        assert_eq!(sum("1e50", "1e15"), number(&format!("1{}1e15", "0".repeat(34))));
+        assert_eq!(sum("2e38", "1"), None);
     }
 
     #[test]
