@@ -11,6 +11,7 @@ use tamis::index::{Algorithm, MatchScratch, Subscription};
 use tamis::matcher::Evaluation;
 use tamis::rank::EventWeights;
 use tamis::storage::OpenOptions;
+use tamis::value::TimeZone;
 use tamis::xml::Filter;
 use tamis::{Event, Id, Index, Limits, Missing, parse};
 use tamis_graph::{Graph, GraphScratch, Ranking, Strategy};
@@ -241,7 +242,10 @@ fn text(number: usize) -> String {
 
 /// An index with every kind of section, saved.
 pub fn saved_index(folder: &Path) -> Saved {
-    let index = Index::new(Missing::Unknown, Limits::default());
+    let columns = ["n".into(), "m".into()];
+    let (limits, zone) = (Limits::default(), TimeZone::default());
+    let index =
+        Index::with_metadata_columns(Missing::Unknown, limits, Algorithm::Auto, zone, &columns).unwrap();
     let subscription = |number: usize| {
         let id = if number.is_multiple_of(2) {
             Id::Integer(number as i64)
@@ -249,7 +253,8 @@ pub fn saved_index(folder: &Path) -> Saved {
             Id::from(&*format!("s{number}"))
         };
         let mut subscription = Subscription::new(id, parse(&text(number), index.limits()).unwrap());
-        subscription.metadata = number.is_multiple_of(5).then(|| format!("{{\"n\":{number}}}").into());
+        subscription.metadata =
+            number.is_multiple_of(5).then(|| format!("{{\"n\":{number},\"m\":{}}}", number % 3).into());
         subscription.boost = 1.0 + number as f64;
         subscription
     };
@@ -317,6 +322,11 @@ fn exercise_index(folder: &Path, options: OpenOptions) -> bool {
     for evaluation in [Evaluation::Blocks, Evaluation::Events] {
         scratch.set_evaluation(evaluation);
         let _ = snapshot.matches_many(&decoded, &mut scratch, |_, _| {});
+    }
+    for condition in ["n > 30", "n > 30 or m = 1", "n = 15 xor m = 0"] {
+        let Ok(condition) = index.condition(condition) else { continue };
+        let Ok(selection) = snapshot.select(&condition, None) else { continue };
+        let _ = snapshot.matches_selected(&decoded[1], Some(&selection), &mut scratch, |_| {});
     }
     let _ = snapshot.subscriptions().collect::<Result<Vec<_>, _>>();
     let _ = (snapshot.ids().count(), snapshot.expression_stats(), snapshot.stats(), snapshot.get(&6.into()));
